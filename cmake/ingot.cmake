@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# ingot_library(NAME DEPENDS a b SOURCES x.cc TESTS x_test.cc LINK lib): one folder of src/ as a static
+# library. DEPENDS is the folder's row in the include table; tools/check_layers.py reads it from here.
+
+add_library(ingot_warnings INTERFACE)
+target_compile_options(ingot_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+                                                -fstack-protector-strong)
+target_compile_definitions(ingot_warnings INTERFACE _GLIBCXX_ASSERTIONS)
+target_include_directories(ingot_warnings INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+
+function(ingot_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES;TESTS;LINK" ${ARGN})
+  add_library(ingot_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(ingot_${name} PRIVATE ingot_warnings PUBLIC ${ARG_LINK})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    target_link_libraries(ingot_${name} PUBLIC ingot_${dependency})
+  endforeach()
+  if(ARG_TESTS AND INGOT_TESTS)
+    ingot_test(${name}_test DEPENDS ${name} SOURCES ${ARG_TESTS})
+  endif()
+endfunction()
+
+# ingot_test(NAME DEPENDS a b SOURCES x_test.cc [LABEL fast|model|slow]): a GoogleTest program, one
+# ctest entry for all of it (gtest prints the single tests).
+function(ingot_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "DEPENDS;SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ingot_warnings GTest::gmock GTest::gtest_main ${ARG_LINK})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    target_link_libraries(${name} PRIVATE ingot_${dependency})
+  endforeach()
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE INGOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL fast)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 900)
+endfunction()
+
+# ingot_fuzzer(NAME DEPENDS a SOURCES x_fuzz.cc): a libFuzzer target, built by the asan preset only.
+# ctest runs it for a few seconds over tests/corpus/NAME; `make fuzz` runs it longer.
+function(ingot_fuzzer name)
+  if(NOT INGOT_FUZZERS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES" ${ARGN})
+  add_executable(fuzz_${name} ${ARG_SOURCES})
+  target_link_libraries(fuzz_${name} PRIVATE ingot_warnings)
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    target_link_libraries(fuzz_${name} PRIVATE ingot_${dependency})
+  endforeach()
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  add_test(NAME fuzz_${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/fuzz.sh $<TARGET_FILE:fuzz_${name}> 8)
+  set_tests_properties(fuzz_${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+endfunction()

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cpu.h"
+
+#include <fmt/core.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+namespace ingot {
+namespace {
+
+#if defined(__x86_64__)
+// Which register states the operating system saves: without it an instruction traps even if present.
+uint64_t enabled_states() {
+  uint32_t low = 0;
+  uint32_t high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<uint64_t>(high) << 32) | low;
+}
+
+bool bit(uint32_t word, int index) {
+  return ((word >> index) & 1u) != 0;
+}
+#endif
+
+// cgroup v2 "max 100000" or "200000 100000"; 0 when there is no quota.
+double cgroup_cores() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
+  return std::atof(quota.c_str()) / period;
+}
+
+std::string model_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(std::min(line.find(':') + 2, line.size()));
+  }
+  return "unknown processor";
+}
+
+}  // namespace
+
+CpuFeatures detect_cpu_features() {
+  CpuFeatures features;
+#if defined(__x86_64__)
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t c = 0;
+  uint32_t d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || !bit(c, 27)) return features;  // no OSXSAVE
+  const bool has_fma = bit(c, 12) && bit(c, 28) && bit(c, 29);              // FMA, AVX, F16C
+  const uint64_t states = enabled_states();
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return features;
+  const bool has_ymm = (states & 0x6) == 0x6;
+  const bool has_zmm = (states & 0xE6) == 0xE6;
+  const bool has_tiles = (states & 0x60000) == 0x60000;
+  features.has_avx2 = has_ymm && has_fma && bit(b, 5) && bit(b, 8);
+  features.has_avx512 = has_zmm && features.has_avx2 && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
+  features.has_avx512_vnni = features.has_avx512 && bit(c, 11);
+  features.has_amx_bf16 = has_tiles && bit(d, 22);
+  features.has_amx_int8 = has_tiles && bit(d, 25);
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) features.has_avx512_bf16 = features.has_avx512 && bit(a, 5);
+#elif defined(__aarch64__)
+  features.has_neon_dotprod = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  features.has_neon_i8mm = (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+#endif
+  return features;
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  if (const double quota = cgroup_cores(); quota > 0) {
+    cores = std::min(cores, std::max(1, static_cast<int>(std::ceil(quota))));
+  }
+  return std::max(1, cores);
+}
+
+std::string describe_cpu() {
+  const CpuFeatures features = detect_cpu_features();
+  std::string text = fmt::format("{}, {} cores", model_name(), usable_cores());
+  const auto add = [&](bool has, const char* name) {
+    if (has) text += fmt::format(" {}", name);
+  };
+  text += ",";
+  add(features.has_avx2, "avx2");
+  add(features.has_avx512, "avx512");
+  add(features.has_avx512_vnni, "vnni");
+  add(features.has_avx512_bf16, "bf16");
+  add(features.has_amx_int8, "amx-int8");
+  add(features.has_amx_bf16, "amx-bf16");
+  add(features.has_neon_dotprod, "dotprod");
+  add(features.has_neon_i8mm, "i8mm");
+  return text;
+}
+
+}  // namespace ingot

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this processor can do and how many of its cores are ours. Read once at start; kernels are
+// chosen from it at load.
+#pragma once
+
+#include <string>
+
+namespace ingot {
+
+struct CpuFeatures {
+  bool has_avx2 = false;  // with FMA, F16C and BMI2, as every AVX2 machine has
+  bool has_avx512 = false;      // F, BW, DQ, VL
+  bool has_avx512_vnni = false;
+  bool has_avx512_bf16 = false;
+  bool has_amx_int8 = false;
+  bool has_amx_bf16 = false;
+  bool has_neon_dotprod = false;
+  bool has_neon_i8mm = false;
+};
+
+CpuFeatures detect_cpu_features();
+// Cores this process may use: affinity mask and cgroup quota both count. At least 1.
+int usable_cores();
+// "AMD EPYC 9R14, 2 cores, avx2 avx512 vnni": for `ingot --version` and reports.
+std::string describe_cpu();
+
+}  // namespace ingot

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every bound on outside input, in one place. Each has a test that hits it. The numbers come from what
+// broke other engines; a bound that refuses a real file is raised here, with the file named.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ingot::limits {
+
+inline constexpr uint64_t kKiB = 1024;
+inline constexpr uint64_t kMiB = 1024 * kKiB;
+inline constexpr uint64_t kGiB = 1024 * kMiB;
+
+// JSON, wherever it comes from.
+inline constexpr size_t kJsonDepth = 64;
+inline constexpr size_t kJsonNodes = 500'000;                // config-sized documents (DOM)
+inline constexpr uint64_t kConfigBytes = 16 * kMiB;          // config.json, tokenizer_config.json, ...
+inline constexpr uint64_t kTokenizerJsonBytes = 256 * kMiB;  // streamed, never a DOM
+
+// GGUF.
+inline constexpr uint64_t kGgufKeyValues = 65'536;
+inline constexpr uint64_t kGgufStringBytes = 16 * kMiB;
+inline constexpr uint64_t kGgufArrayElements = 16 * 1024 * 1024;
+inline constexpr uint32_t kGgufDims = 4;
+inline constexpr uint64_t kGgufTensors = 1'000'000;
+inline constexpr uint32_t kGgufAlignmentMin = 8;
+inline constexpr uint32_t kGgufAlignmentMax = 65'536;
+inline constexpr uint32_t kGgufSplits = 10'000;
+
+// safetensors.
+inline constexpr uint64_t kSafetensorsHeaderBytes = 100'000'000;
+inline constexpr size_t kSafetensorsDepth = 4;
+inline constexpr size_t kSafetensorsDims = 8;
+inline constexpr size_t kSafetensorsShards = 10'000;
+
+// Model hyper-parameters (config.json, GGUF metadata).
+inline constexpr int64_t kLayers = 4'096;
+inline constexpr int64_t kHidden = 1 << 20;
+inline constexpr int64_t kHeads = 1 << 14;
+inline constexpr int64_t kHeadDim = 1 << 14;
+inline constexpr int64_t kVocab = 1 << 24;
+inline constexpr int64_t kContext = int64_t{1} << 32;
+inline constexpr int64_t kExperts = 1 << 16;
+
+// Tokenizers.
+inline constexpr size_t kTokenBytes = 64 * kKiB;      // one vocabulary entry
+inline constexpr size_t kAddedTokens = 1 << 17;
+inline constexpr size_t kPatternBytes = 64 * kKiB;    // one regular expression of a tokenizer
+inline constexpr size_t kPipelineSteps = 64;          // normalizers, pre-tokenizers, decoders in a sequence
+inline constexpr uint32_t kRegexMatchLimit = 10'000'000;
+inline constexpr uint32_t kRegexDepthLimit = 100'000;
+
+// Chat templates.
+inline constexpr size_t kTemplateBytes = 256 * kKiB;
+inline constexpr uint64_t kTemplateFuel = 1'000'000;
+inline constexpr uint64_t kTemplateOutputBytes = 4 * kMiB;  // plus the size of the input
+inline constexpr int64_t kTemplateRange = 100'000;
+inline constexpr int kTemplateDepth = 64;
+
+}  // namespace ingot::limits

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// GGUF files (versions 2 and 3): key-values and tensors in one file, or in splits of it. Reading maps
+// the file and validates every field before use; tensors are views into the mapping, nothing is copied.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/status.h"
+#include "formats/tensor_entry.h"
+
+namespace ingot {
+
+// An array value, kept as a view of the file: numbers are read on demand, strings are found by a
+// one-time index of offsets. The element count and every length have been checked at open.
+class GgufArray;
+
+enum class GgufType : uint32_t {
+  kUint8, kInt8, kUint16, kInt16, kUint32, kInt32, kFloat32, kBool, kString, kArray, kUint64, kInt64, kFloat64,
+};
+
+class GgufValue;
+
+// Key-values of one file (splits: of the first). Immutable after open; thread-safe.
+class GgufMetadata {
+ public:
+  bool has(std::string_view key) const;
+  // Typed getters: not_found when the key is missing, invalid_data (naming key and types) when it has
+  // another type. Integers accept any integer type whose value fits; floats accept f32 and f64.
+  Result<std::string_view> string(std::string_view key) const;
+  Result<int64_t> integer(std::string_view key) const;
+  Result<double> number(std::string_view key) const;
+  Result<bool> boolean(std::string_view key) const;
+  Result<std::vector<std::string_view>> strings(std::string_view key) const;
+  Result<std::vector<int64_t>> integers(std::string_view key) const;   // also a scalar, as one element
+  Result<std::vector<float>> numbers(std::string_view key) const;
+  // Keys in file order, and a value printed for people (arrays abbreviated).
+  std::vector<std::string_view> keys() const;
+  std::string describe(std::string_view key) const;
+
+ private:
+  friend class GgufFile;
+  std::vector<std::pair<std::string_view, std::shared_ptr<const GgufValue>>> values_;
+  std::map<std::string_view, size_t, std::less<>> index_;
+  std::string source_;
+};
+
+// Immutable; thread-safe. Owns the mapping its views point into.
+class GgufFile {
+ public:
+  static Result<std::shared_ptr<const GgufFile>> open(const std::filesystem::path& path);
+  // `file` holds the bytes (mapped, embedded, or a fuzzer's).
+  static Result<std::shared_ptr<const GgufFile>> parse(std::shared_ptr<const MappedFile> file);
+
+  const GgufMetadata& metadata() const { return metadata_; }
+  std::span<const TensorEntry> tensors() const { return tensors_; }
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
+
+ private:
+  GgufFile() = default;
+  std::shared_ptr<const MappedFile> file_;
+  GgufMetadata metadata_;
+  std::vector<TensorEntry> tensors_;
+};
+
+std::optional<Layout> layout_of_ggml_type(uint32_t type);
+std::optional<uint32_t> ggml_type_of_layout(Layout layout);
+
+// Writes a GGUF v3 file through AtomicFile: set the key-values, add the tensors, write.
+class GgufWriter {
+ public:
+  void set(std::string key, std::string value);
+  void set(std::string key, const char* value) { set(std::move(key), std::string(value)); }
+  void set(std::string key, bool value);
+  void set(std::string key, uint32_t value);
+  void set(std::string key, int32_t value);
+  void set(std::string key, uint64_t value);
+  void set(std::string key, float value);
+  void set(std::string key, std::vector<std::string> values);
+  void set(std::string key, std::vector<int32_t> values);
+  void set(std::string key, std::vector<uint32_t> values);
+  void set(std::string key, std::vector<float> values);
+  // The tensor's bytes must live until write().
+  void add(std::string name, const TensorView& tensor);
+  Status write(const std::filesystem::path& path) const;
+
+ private:
+  struct KeyValue {
+    std::string key;
+    std::string encoded;  // type and value, as in the file
+  };
+  struct Named {
+    std::string name;
+    TensorView tensor;
+  };
+  void put(std::string key, std::string encoded);
+  std::vector<KeyValue> values_;
+  std::vector<Named> tensors_;
+};
+
+}  // namespace ingot

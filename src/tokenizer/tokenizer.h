@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text to token ids and back, exactly as the model's own tokenizer does it. One class for all kinds:
+// Hugging Face tokenizer.json, SentencePiece tokenizer.model, and the vocabulary inside a GGUF file.
+// Encoding is linear in the input; no recursion, no std::regex.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "formats/gguf.h"
+
+namespace ingot {
+
+using TokenId = int32_t;
+
+struct EncodeOptions {
+  bool add_special = true;    // what the post-processor adds: bos, eos, [CLS] ...
+  bool parse_special = true;  // text that spells an added token becomes that token
+};
+
+// Immutable after load; thread-safe.
+class Tokenizer {
+ public:
+  // tokenizer.json if present, else tokenizer.model (with tokenizer_config.json's added tokens).
+  static Result<std::shared_ptr<const Tokenizer>> from_folder(const std::filesystem::path& folder);
+  static Result<std::shared_ptr<const Tokenizer>> from_gguf(const GgufMetadata& metadata);
+  static Result<std::shared_ptr<const Tokenizer>> from_tokenizer_json(std::string_view text, std::string_view source);
+  static Result<std::shared_ptr<const Tokenizer>> from_sentencepiece(std::span<const std::byte> bytes,
+                                                                     std::string_view source);
+  virtual ~Tokenizer() = default;
+
+  virtual Result<std::vector<TokenId>> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  // Unknown ids are skipped. Invalid UTF-8 in the result is replaced by U+FFFD.
+  virtual std::string decode(std::span<const TokenId> ids, bool skip_special = false) const = 0;
+  // The entry as the vocabulary spells it ("Ġhello", "▁the", "<0x0A>"); empty for an id outside it.
+  virtual std::string_view piece(TokenId id) const = 0;
+  virtual std::optional<TokenId> id_of(std::string_view piece) const = 0;
+  virtual bool is_special(TokenId id) const = 0;
+  virtual size_t vocab_size() const = 0;
+
+  struct SpecialTokens {
+    std::optional<TokenId> bos;
+    std::optional<TokenId> pad;
+    std::optional<TokenId> unk;
+    std::vector<TokenId> eos;  // all that end an answer (eos, eot, eom ...)
+  };
+  virtual const SpecialTokens& special() const = 0;
+};
+
+// Turns a stream of tokens into a stream of text. The concatenation of push() results and finish()
+// equals decode() of all the tokens; bytes of an unfinished UTF-8 character are held back.
+class TextDecoder {
+ public:
+  explicit TextDecoder(const Tokenizer& tokenizer, bool skip_special = true)
+      : tokenizer_(&tokenizer), skip_special_(skip_special) {}
+  std::string push(TokenId id);
+  std::string finish();
+
+ private:
+  const Tokenizer* tokenizer_;
+  bool skip_special_;
+  // A window of recent tokens is decoded again at each push; the part already sent is dropped.
+  std::vector<TokenId> window_;
+  size_t sent_tokens_ = 0;
+};
+
+}  // namespace ingot
