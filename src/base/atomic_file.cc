@@ -12,7 +12,8 @@
 namespace ingot {
 namespace {
 
-Status write_all(int fd, const std::byte* data, size_t size, off_t offset, const std::string& name) {
+Status write_all(int fd, const std::byte* data, size_t size, off_t offset,
+                 const std::string& name) {
   while (size > 0) {
     const ssize_t count = ::pwrite(fd, data, size, offset);
     if (count < 0 && errno == EINTR) continue;
@@ -36,7 +37,8 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   file.path_ = path;
   file.partial_ = path;
   file.partial_ += fmt::format(".{}.partial", ::getpid());
-  file.fd_ = ::open(file.partial_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  file.fd_ =
+      ::open(file.partial_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file.fd_ < 0) {
     return Status::io("{}: cannot create: {}", file.partial_.string(), std::strerror(errno));
   }
@@ -72,18 +74,21 @@ Status AtomicFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
 
 Status AtomicFile::commit() {
   INGOT_CHECK(fd_ >= 0);
-  if (::fsync(fd_) != 0) return Status::io("{}: cannot fsync: {}", path_.string(), std::strerror(errno));
+  if (::fsync(fd_) != 0)
+    return Status::io("{}: cannot fsync: {}", path_.string(), std::strerror(errno));
   if (::rename(partial_.c_str(), path_.c_str()) != 0) {
     return Status::io("{}: cannot rename into place: {}", path_.string(), std::strerror(errno));
   }
   ::close(std::exchange(fd_, -1));
   const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
   const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return Status::io("{}: cannot open folder: {}", folder.string(), std::strerror(errno));
+  if (directory < 0)
+    return Status::io("{}: cannot open folder: {}", folder.string(), std::strerror(errno));
   const bool is_synced = ::fsync(directory) == 0;
   const int error = errno;
   ::close(directory);
-  if (!is_synced) return Status::io("{}: cannot fsync folder: {}", folder.string(), std::strerror(error));
+  if (!is_synced)
+    return Status::io("{}: cannot fsync folder: {}", folder.string(), std::strerror(error));
   return Status::ok();
 }
 

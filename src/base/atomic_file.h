@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only way this program writes a file: beside the final path, fsynced, renamed, directory fsynced.
-// The final path is absent, or the old file, or the complete new one; never a part.
+// The only way this program writes a file: beside the final path, fsynced, renamed, directory
+// fsynced. The final path is absent, or the old file, or the complete new one; never a part.
 #pragma once
 
 #include <cstddef>

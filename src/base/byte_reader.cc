@@ -33,9 +33,11 @@ Status ByteReader::error(std::string_view field, uint64_t at, std::string_view w
 }
 
 Status ByteReader::cut_off(std::string_view field, uint64_t wanted) const {
-  return error(field, fmt::format("needs {} bytes but only {} of {} are left; the file is cut off or corrupt, "
-                                  "download it again",
-                                  wanted, remaining(), bytes_.size()));
+  return error(
+      field,
+      fmt::format("needs {} bytes but only {} of {} are left; the file is cut off or corrupt, "
+                  "download it again",
+                  wanted, remaining(), bytes_.size()));
 }
 
 }  // namespace ingot

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounded little-endian reader over bytes from outside. Every read names its field, so that a broken
-// file is refused with file, field and offset. Never reads past the span; never allocates from a
-// length it has not compared with the bytes that are left.
+// Bounded little-endian reader over bytes from outside. Every read names its field, so that a
+// broken file is refused with file, field and offset. Never reads past the span; never allocates
+// from a length it has not compared with the bytes that are left.
 #pragma once
 
 #include <bit>
@@ -25,8 +25,7 @@ class ByteReader {
       : bytes_(bytes), source_(source) {}
 
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  Result<T> read(std::string_view field) {
+  requires std::is_trivially_copyable_v<T> Result<T> read(std::string_view field) {
     if (remaining() < sizeof(T)) return cut_off(field, sizeof(T));
     T value;
     std::memcpy(&value, bytes_.data() + offset_, sizeof(T));
@@ -45,7 +44,9 @@ class ByteReader {
   const std::string& source() const { return source_; }
 
   // "<source>: <field> at offset N: <what>"; `at` defaults to the current position.
-  Status error(std::string_view field, std::string_view what) const { return error(field, offset_, what); }
+  Status error(std::string_view field, std::string_view what) const {
+    return error(field, offset_, what);
+  }
   Status error(std::string_view field, uint64_t at, std::string_view what) const;
 
  private:

@@ -15,7 +15,8 @@ class CheckedSize {
  public:
   constexpr CheckedSize() = default;
   template <std::integral T>
-  constexpr CheckedSize(T value)  // NOLINT(google-explicit-constructor): sizes mix freely with literals
+  constexpr CheckedSize(
+      T value)  // NOLINT(google-explicit-constructor): sizes mix freely with literals
       : value_(static_cast<uint64_t>(value)), is_valid_(value >= T{0}) {}
 
   constexpr bool is_valid() const { return is_valid_; }
@@ -28,7 +29,8 @@ class CheckedSize {
 
   friend constexpr CheckedSize operator+(CheckedSize a, CheckedSize b) {
     CheckedSize sum;
-    sum.is_valid_ = !__builtin_add_overflow(a.value_, b.value_, &sum.value_) && a.is_valid_ && b.is_valid_;
+    sum.is_valid_ =
+        !__builtin_add_overflow(a.value_, b.value_, &sum.value_) && a.is_valid_ && b.is_valid_;
     return sum;
   }
   friend constexpr CheckedSize operator*(CheckedSize a, CheckedSize b) {
@@ -58,7 +60,8 @@ class CheckedSize {
 template <std::integral To, std::integral From>
 constexpr std::optional<To> narrow(From value) {
   const To narrowed = static_cast<To>(value);
-  if (static_cast<From>(narrowed) != value || (narrowed < To{0}) != (value < From{0})) return std::nullopt;
+  if (static_cast<From>(narrowed) != value || (narrowed < To{0}) != (value < From{0}))
+    return std::nullopt;
   return narrowed;
 }
 

@@ -20,7 +20,8 @@ namespace ingot {
 namespace {
 
 #if defined(__x86_64__)
-// Which register states the operating system saves: without it an instruction traps even if present.
+// Which register states the operating system saves: without it an instruction traps even if
+// present.
 uint64_t enabled_states() {
   uint32_t low = 0;
   uint32_t high = 0;
@@ -45,7 +46,8 @@ double cgroup_cores() {
 std::string model_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(std::min(line.find(':') + 2, line.size()));
+    if (line.starts_with("model name"))
+      return line.substr(std::min(line.find(':') + 2, line.size()));
   }
   return "unknown processor";
 }
@@ -67,11 +69,13 @@ CpuFeatures detect_cpu_features() {
   const bool has_zmm = (states & 0xE6) == 0xE6;
   const bool has_tiles = (states & 0x60000) == 0x60000;
   features.has_avx2 = has_ymm && has_fma && bit(b, 5) && bit(b, 8);
-  features.has_avx512 = has_zmm && features.has_avx2 && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
+  features.has_avx512 =
+      has_zmm && features.has_avx2 && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
   features.has_avx512_vnni = features.has_avx512 && bit(c, 11);
   features.has_amx_bf16 = has_tiles && bit(d, 22);
   features.has_amx_int8 = has_tiles && bit(d, 25);
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) features.has_avx512_bf16 = features.has_avx512 && bit(a, 5);
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0)
+    features.has_avx512_bf16 = features.has_avx512 && bit(a, 5);
 #elif defined(__aarch64__)
   features.has_neon_dotprod = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
   features.has_neon_i8mm = (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;

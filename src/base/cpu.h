@@ -8,8 +8,8 @@
 namespace ingot {
 
 struct CpuFeatures {
-  bool has_avx2 = false;  // with FMA, F16C and BMI2, as every AVX2 machine has
-  bool has_avx512 = false;      // F, BW, DQ, VL
+  bool has_avx2 = false;    // with FMA, F16C and BMI2, as every AVX2 machine has
+  bool has_avx512 = false;  // F, BW, DQ, VL
   bool has_avx512_vnni = false;
   bool has_avx512_bf16 = false;
   bool has_amx_int8 = false;

@@ -56,7 +56,8 @@ float to_float(Half value) {
   // Branch-light fp16 decode: scale the shifted bits, so that denormals come out by multiplication.
   const uint32_t magnitude = static_cast<uint32_t>(value.bits & 0x7FFFu) << 13;
   const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000u) << 16;
-  if ((value.bits & 0x7C00u) == 0x7C00u) return std::bit_cast<float>(sign | magnitude | 0x7F800000u);
+  if ((value.bits & 0x7C00u) == 0x7C00u)
+    return std::bit_cast<float>(sign | magnitude | 0x7F800000u);
   const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | sign);
 }

@@ -15,7 +15,8 @@ namespace {
 bool has_duplicate_keys(const Json& object) {
   std::vector<std::string_view> keys;
   keys.reserve(object.size());
-  for (const auto& item : object.items()) keys.push_back(item.key());
+  for (const auto& item : object.items())
+    keys.push_back(item.key());
   std::ranges::sort(keys);
   return std::ranges::adjacent_find(keys) != keys.end();
 }
@@ -51,14 +52,16 @@ Result<Json> parse_json(std::string_view text, std::string_view source, const Js
     } else if (open.back().is_array()) {
       open.back().push_back(std::move(value));
     } else {
-      // push_back on the underlying vector: operator[] would search, making large objects quadratic.
+      // push_back on the underlying vector: operator[] would search, making large objects
+      // quadratic.
       open.back().get_ref<Json::object_t&>().push_back({keys.back(), std::move(value)});
     }
   };
   while (true) {
     INGOT_TRY(const JsonToken token, reader.next());
     if (token == JsonToken::kEnd) return root;
-    if (++nodes > limits.nodes) return reader.error(fmt::format("more than {} values", limits.nodes));
+    if (++nodes > limits.nodes)
+      return reader.error(fmt::format("more than {} values", limits.nodes));
     switch (token) {
       case JsonToken::kBeginObject:
       case JsonToken::kBeginArray:
@@ -73,7 +76,8 @@ Result<Json> parse_json(std::string_view text, std::string_view source, const Js
         Json done = std::move(open.back());
         open.pop_back();
         keys.pop_back();
-        if (done.is_object() && has_duplicate_keys(done)) return reader.error("a key stands twice in one object");
+        if (done.is_object() && has_duplicate_keys(done))
+          return reader.error("a key stands twice in one object");
         place(std::move(done));
         break;
       }

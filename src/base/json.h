@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON as a tree, for documents of configuration size. Depth, number of values and duplicate keys are
-// checked here, at the door, for everything; key order is kept (templates print it).
+// JSON as a tree, for documents of configuration size. Depth, number of values and duplicate keys
+// are checked here, at the door, for everything; key order is kept (templates print it).
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,8 @@ struct JsonLimits {
 };
 
 // `source` names the document in errors ("config.json").
-Result<Json> parse_json(std::string_view text, std::string_view source, const JsonLimits& limits = {});
+Result<Json> parse_json(std::string_view text, std::string_view source,
+                        const JsonLimits& limits = {});
 Result<Json> read_json_file(const std::filesystem::path& path, const JsonLimits& limits = {});
 // Compact text; invalid UTF-8 inside strings is replaced, so this cannot fail.
 std::string dump_json(const Json& value, int indent = -1);

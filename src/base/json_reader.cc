@@ -45,7 +45,8 @@ Result<JsonToken> JsonReader::next() {
     if (c != '"') return error("expected a key in double quotes");
     INGOT_TRY(string());
     skip_space();
-    if (offset_ >= input_.size() || input_[offset_] != ':') return error("expected ':' after a key");
+    if (offset_ >= input_.size() || input_[offset_] != ':')
+      return error("expected ':' after a key");
     ++offset_;
     expect_ = Expect::kValue;
     return JsonToken::kKey;
@@ -99,7 +100,8 @@ Status JsonReader::string() {
       continue;
     }
     const size_t size = c < 0x80 ? 1 : utf8::decode(input_.substr(offset_)).size;
-    if (c >= 0x80 && !utf8::decode(input_.substr(offset_)).is_valid) return error("invalid UTF-8 in a string");
+    if (c >= 0x80 && !utf8::decode(input_.substr(offset_)).is_valid)
+      return error("invalid UTF-8 in a string");
     if (has_escape) decoded_.append(input_.substr(offset_, size));
     offset_ += size;
   }
@@ -143,7 +145,8 @@ Status JsonReader::escape() {
     utf8::append(decoded_, first);
     return Status::ok();
   }
-  if (first > 0xDBFF || !input_.substr(offset_).starts_with("\\u")) return error("half of a surrogate pair");
+  if (first > 0xDBFF || !input_.substr(offset_).starts_with("\\u"))
+    return error("half of a surrogate pair");
   offset_ += 2;
   INGOT_TRY(const uint32_t second, hex4());
   if (second < 0xDC00 || second > 0xDFFF) return error("half of a surrogate pair");
@@ -154,7 +157,8 @@ Status JsonReader::escape() {
 Result<uint32_t> JsonReader::hex4() {
   uint32_t value = 0;
   const std::string_view digits = input_.substr(offset_, 4);
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  const auto [end, problem] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
   if (digits.size() != 4 || problem != std::errc() || end != digits.data() + 4) {
     return error("an escape \\u needs four hexadecimal digits");
   }
@@ -166,11 +170,13 @@ Result<JsonToken> JsonReader::number_token() {
   const size_t begin = offset_;
   const auto digits = [&] {
     const size_t first = offset_;
-    while (offset_ < input_.size() && input_[offset_] >= '0' && input_[offset_] <= '9') ++offset_;
+    while (offset_ < input_.size() && input_[offset_] >= '0' && input_[offset_] <= '9')
+      ++offset_;
     return offset_ - first;
   };
   if (input_[offset_] == '-') ++offset_;
-  if (input_.substr(offset_).starts_with("Infinity")) {  // Python's json writes it, and configs hold it
+  if (input_.substr(offset_).starts_with(
+          "Infinity")) {  // Python's json writes it, and configs hold it
     offset_ += 8;
   } else {
     const bool has_zero = offset_ < input_.size() && input_[offset_] == '0';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pull parser for JSON from outside: no recursion, no document tree, depth bounded, UTF-8 checked.
-// Huge files (tokenizer.json, safetensors headers, shard indexes) are streamed through it; small ones
-// become a tree by base/json.h, which is built on it.
+// A pull parser for JSON from outside: no recursion, no document tree, depth bounded, UTF-8
+// checked. Huge files (tokenizer.json, safetensors headers, shard indexes) are streamed through it;
+// small ones become a tree by base/json.h, which is built on it.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ enum class JsonToken {
   kTrue,
   kFalse,
   kNull,
-  kEnd,     // the whole document has been read
+  kEnd,  // the whole document has been read
 };
 
 // The text must outlive the reader. text() is valid until the next call. Single thread.
@@ -47,8 +47,8 @@ class JsonReader {
   Result<std::string> string_value(std::string_view field);
   Result<int64_t> integer_value(std::string_view field);
   Result<bool> bool_value(std::string_view field);
-  // Walks an object: `while (INGOT_TRY(more, reader.next_key()), more)`: true with text() = the key,
-  // false when the object has ended.
+  // Walks an object: `while (INGOT_TRY(more, reader.next_key()), more)`: true with text() = the
+  // key, false when the object has ended.
   Result<bool> next_key();
 
   size_t offset() const { return offset_; }
@@ -56,7 +56,14 @@ class JsonReader {
   Status error(std::string_view what) const;
 
  private:
-  enum class Expect : uint8_t { kValue, kFirstKeyOrEnd, kKey, kFirstValueOrEnd, kCommaOrEnd, kDone };
+  enum class Expect : uint8_t {
+    kValue,
+    kFirstKeyOrEnd,
+    kKey,
+    kFirstValueOrEnd,
+    kCommaOrEnd,
+    kDone
+  };
 
   void skip_space();
   Result<JsonToken> value();

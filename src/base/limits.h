@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every bound on outside input, in one place. Each has a test that hits it. The numbers come from what
-// broke other engines; a bound that refuses a real file is raised here, with the file named.
+// Every bound on outside input, in one place. Each has a test that hits it. The numbers come from
+// what broke other engines; a bound that refuses a real file is raised here, with the file named.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ inline constexpr uint64_t kGiB = 1024 * kMiB;
 
 // JSON, wherever it comes from.
 inline constexpr size_t kJsonDepth = 64;
-inline constexpr size_t kJsonNodes = 500'000;                // config-sized documents (DOM)
-inline constexpr uint64_t kConfigBytes = 16 * kMiB;          // config.json, tokenizer_config.json, ...
+inline constexpr size_t kJsonNodes = 500'000;        // config-sized documents (DOM)
+inline constexpr uint64_t kConfigBytes = 16 * kMiB;  // config.json, tokenizer_config.json, ...
 inline constexpr uint64_t kTokenizerJsonBytes = 256 * kMiB;  // streamed, never a DOM
 
 // GGUF.
@@ -44,10 +44,10 @@ inline constexpr int64_t kContext = int64_t{1} << 32;
 inline constexpr int64_t kExperts = 1 << 16;
 
 // Tokenizers.
-inline constexpr size_t kTokenBytes = 64 * kKiB;      // one vocabulary entry
+inline constexpr size_t kTokenBytes = 64 * kKiB;  // one vocabulary entry
 inline constexpr size_t kAddedTokens = 1 << 17;
-inline constexpr size_t kPatternBytes = 64 * kKiB;    // one regular expression of a tokenizer
-inline constexpr size_t kPipelineSteps = 64;          // normalizers, pre-tokenizers, decoders in a sequence
+inline constexpr size_t kPatternBytes = 64 * kKiB;  // one regular expression of a tokenizer
+inline constexpr size_t kPipelineSteps = 64;  // normalizers, pre-tokenizers, decoders in a sequence
 inline constexpr uint32_t kRegexMatchLimit = 10'000'000;
 inline constexpr uint32_t kRegexDepthLimit = 100'000;
 

@@ -6,7 +6,8 @@
 
 namespace ingot {
 namespace {
-std::atomic<LogLevel> g_level{LogLevel::kWarning};  // NOLINT(readability-identifier-naming): process-wide by nature
+std::atomic<LogLevel> g_level{
+    LogLevel::kWarning};  // NOLINT(readability-identifier-naming): process-wide by nature
 }
 
 void set_log_level(LogLevel level) {

@@ -23,7 +23,7 @@ struct Mapping {
   std::atomic<uintptr_t> end{0};
   std::atomic<bool> is_broken{false};
 };
-constexpr size_t kMaxMappings = 16384;  // a sharded model maps some hundred files
+constexpr size_t kMaxMappings = 16384;         // a sharded model maps some hundred files
 std::array<Mapping, kMaxMappings> g_mappings;  // NOLINT(readability-identifier-naming): see above
 struct sigaction g_previous;                   // NOLINT(readability-identifier-naming): see above
 
@@ -31,10 +31,13 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   for (Mapping& mapping : g_mappings) {
     const uintptr_t begin = mapping.begin.load(std::memory_order_acquire);
-    if (begin == 0 || address < begin || address >= mapping.end.load(std::memory_order_acquire)) continue;
+    if (begin == 0 || address < begin || address >= mapping.end.load(std::memory_order_acquire))
+      continue;
     const auto page_size = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     void* page = reinterpret_cast<void*>(address & ~(page_size - 1));
-    if (::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) break;
+    if (::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+      break;
     mapping.is_broken.store(true, std::memory_order_release);
     return;
   }
@@ -89,7 +92,8 @@ Result<struct stat> open_regular(const std::filesystem::path& path, Descriptor& 
     return Status::io("{}: cannot stat: {}", path.string(), std::strerror(errno));
   }
   if (!S_ISREG(info.st_mode)) {
-    return Status::invalid_data("{}: not a regular file; give the path of a model file", path.string());
+    return Status::invalid_data("{}: not a regular file; give the path of a model file",
+                                path.string());
   }
   return info;
 }
@@ -115,12 +119,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   if (mapped->slot_ < 0) {
     ::munmap(memory, size);
     mapped->bytes_ = {};
-    return Status::resource_exhausted("{}: more than {} files mapped at once", path.string(), kMaxMappings);
+    return Status::resource_exhausted("{}: more than {} files mapped at once", path.string(),
+                                      kMaxMappings);
   }
   return std::shared_ptr<const MappedFile>(mapped);
 }
 
-std::shared_ptr<const MappedFile> MappedFile::from_memory(std::span<const std::byte> bytes, std::string name) {
+std::shared_ptr<const MappedFile> MappedFile::from_memory(std::span<const std::byte> bytes,
+                                                          std::string name) {
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   mapped->bytes_ = bytes;
   mapped->name_ = std::move(name);
@@ -136,10 +142,12 @@ MappedFile::~MappedFile() {
 }
 
 Status MappedFile::check_intact() const {
-  if (slot_ < 0 || !g_mappings[static_cast<size_t>(slot_)].is_broken.load(std::memory_order_acquire)) {
+  if (slot_ < 0 ||
+      !g_mappings[static_cast<size_t>(slot_)].is_broken.load(std::memory_order_acquire)) {
     return Status::ok();
   }
-  return Status::invalid_data("{}: the file was truncated while in use; restore it and start again", name_);
+  return Status::invalid_data("{}: the file was truncated while in use; restore it and start again",
+                              name_);
 }
 
 void MappedFile::prefetch() const {
@@ -151,8 +159,9 @@ Result<std::string> read_small_file(const std::filesystem::path& path, uint64_t 
   INGOT_TRY(const struct stat info, open_regular(path, file));
   const auto size = static_cast<uint64_t>(info.st_size);
   if (size > limit_bytes) {
-    return Status::resource_exhausted("{}: {} bytes, more than the limit of {} for this kind of file",
-                                      path.string(), size, limit_bytes);
+    return Status::resource_exhausted(
+        "{}: {} bytes, more than the limit of {} for this kind of file", path.string(), size,
+        limit_bytes);
   }
   std::string text(size, '\0');
   size_t done = 0;

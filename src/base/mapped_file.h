@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file's bytes, mapped read-only. Weights are used in place, so the file must not vanish under us:
-// when it is truncated while mapped, the missing pages read as zeros instead of killing the process,
-// and is_intact() turns false. Callers ask it after each unit of work and stop with its Status.
+// A file's bytes, mapped read-only. Weights are used in place, so the file must not vanish under
+// us: when it is truncated while mapped, the missing pages read as zeros instead of killing the
+// process, and is_intact() turns false. Callers ask it after each unit of work and stop with its
+// Status.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ class MappedFile {
   // Regular files only: devices, pipes and directories are refused. An empty file maps to no bytes.
   static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
   // Bytes that already live in memory (the embedded model), under the same interface.
-  static std::shared_ptr<const MappedFile> from_memory(std::span<const std::byte> bytes, std::string name);
+  static std::shared_ptr<const MappedFile> from_memory(std::span<const std::byte> bytes,
+                                                       std::string name);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

@@ -24,8 +24,8 @@ enum class StatusCode {
   kUnsupported,        // well-formed, but not something this build can do
   kResourceExhausted,  // a limit of limits.h, memory, disk
   kCancelled,
-  kIo,                 // the operating system refused
-  kRefused,            // a template or policy said no
+  kIo,       // the operating system refused
+  kRefused,  // a template or policy said no
   kInternal,
 };
 
@@ -115,7 +115,8 @@ class [[nodiscard]] Result {
  private:
   const T& checked() const {
     const T* value = std::get_if<T>(&state_);
-    if (value == nullptr) check_failed(__FILE__, __LINE__, std::get<Status>(state_).message().c_str());
+    if (value == nullptr)
+      check_failed(__FILE__, __LINE__, std::get<Status>(state_).message().c_str());
     return *value;
   }
   std::variant<T, Status> state_;
@@ -129,8 +130,8 @@ Status as_status(const Result<T>& result) {
   return result.status();
 }
 
-// Runs library code that may throw and turns the exception into `failure`'s code. Library exceptions
-// never travel further than the call that entered the library.
+// Runs library code that may throw and turns the exception into `failure`'s code. Library
+// exceptions never travel further than the call that entered the library.
 template <class Function>
 auto catching(StatusCode failure, Function&& function) -> Result<decltype(function())> {
   try {
@@ -146,8 +147,10 @@ auto catching(StatusCode failure, Function&& function) -> Result<decltype(functi
 
 // INGOT_TRY(status_expression): returns the error, if any, to the caller.
 // INGOT_TRY(declaration, result_expression): unwraps the value into the declaration, or returns.
-#define INGOT_TRY(...) INGOT_TRY_PICK(__VA_ARGS__, INGOT_TRY_MANY, INGOT_TRY_MANY, INGOT_TRY_MANY, \
-                                      INGOT_TRY_MANY, INGOT_TRY_MANY, INGOT_TRY_MANY, INGOT_TRY_ONE, )(__VA_ARGS__)
+#define INGOT_TRY(...)                                                                        \
+  INGOT_TRY_PICK(__VA_ARGS__, INGOT_TRY_MANY, INGOT_TRY_MANY, INGOT_TRY_MANY, INGOT_TRY_MANY, \
+                 INGOT_TRY_MANY, INGOT_TRY_MANY, INGOT_TRY_ONE, )                             \
+  (__VA_ARGS__)
 #define INGOT_TRY_PICK(a, b, c, d, e, f, g, name, ...) name
 #define INGOT_TRY_ONE(expression)                                             \
   do {                                                                        \
@@ -156,9 +159,10 @@ auto catching(StatusCode failure, Function&& function) -> Result<decltype(functi
   } while (false)
 #define INGOT_TRY_MANY(declaration, ...) \
   INGOT_TRY_NAMED(INGOT_TRY_CAT(ingot_result_, __LINE__), declaration, (__VA_ARGS__))
-#define INGOT_TRY_NAMED(name, declaration, expression)              \
-  auto name = expression;                                           \
-  if (!name.is_ok()) [[unlikely]] return ::ingot::as_status(name);  \
+#define INGOT_TRY_NAMED(name, declaration, expression) \
+  auto name = expression;                              \
+  if (!name.is_ok()) [[unlikely]]                      \
+    return ::ingot::as_status(name);                   \
   declaration = *std::move(name)
 #define INGOT_TRY_CAT(a, b) INGOT_TRY_CAT2(a, b)
 #define INGOT_TRY_CAT2(a, b) a##b

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads that kernels run on. run() hands one function to every thread and returns when all are
-// done; between two calls workers spin for a short while before they sleep, so a barrier inside a
-// forward pass costs a microsecond and an idle program costs nothing.
+// The threads that kernels run on. run() hands one function to every thread and returns when all
+// are done; between two calls workers spin for a short while before they sleep, so a barrier inside
+// a forward pass costs a microsecond and an idle program costs nothing.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,8 @@ class ThreadTask {
  public:
   template <class Function>
   explicit ThreadTask(Function& function)
-      : context_(&function), call_([](void* context, int thread) { (*static_cast<Function*>(context))(thread); }) {}
+      : context_(&function),
+        call_([](void* context, int thread) { (*static_cast<Function*>(context))(thread); }) {}
   void operator()(int thread) const { call_(context_, thread); }
 
  private:

@@ -54,7 +54,8 @@ Decoded decode(std::string_view text) {
 }
 
 void append(std::string& out, char32_t code_point) {
-  if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point <= 0xDFFF)) code_point = kReplacement;
+  if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point <= 0xDFFF))
+    code_point = kReplacement;
   const auto put = [&](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (code_point < 0x80) {
     put(code_point);
@@ -102,14 +103,16 @@ size_t unfinished_suffix(std::string_view text) {
     const std::string_view tail = text.substr(text.size() - back);
     const Lead lead = classify(static_cast<uint8_t>(tail[0]));
     if (lead.size <= 1) continue;
-    const bool is_open = lead.size > static_cast<int>(back) && valid_bytes(tail, lead) == static_cast<int>(back);
+    const bool is_open =
+        lead.size > static_cast<int>(back) && valid_bytes(tail, lead) == static_cast<int>(back);
     return is_open ? back : 0;
   }
   return 0;
 }
 
 size_t count(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
+  return static_cast<size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
 }
 
 }  // namespace ingot::utf8

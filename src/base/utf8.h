@@ -18,7 +18,8 @@ struct Decoded {
 };
 
 // Decodes the code point at the front of `text`, which must not be empty. Invalid bytes consume the
-// longest prefix that could have begun a character (Unicode's "maximal subpart", as Python and Rust do).
+// longest prefix that could have begun a character (Unicode's "maximal subpart", as Python and Rust
+// do).
 Decoded decode(std::string_view text);
 // Appends the code point; surrogates and values past U+10FFFF become U+FFFD.
 void append(std::string& out, char32_t code_point);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF files (versions 2 and 3): key-values and tensors in one file, or in splits of it. Reading maps
-// the file and validates every field before use; tensors are views into the mapping, nothing is copied.
+// GGUF files (versions 2 and 3): key-values and tensors in one file, or in splits of it. Reading
+// maps the file and validates every field before use; tensors are views into the mapping, nothing
+// is copied.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,19 @@ namespace ingot {
 class GgufArray;
 
 enum class GgufType : uint32_t {
-  kUint8, kInt8, kUint16, kInt16, kUint32, kInt32, kFloat32, kBool, kString, kArray, kUint64, kInt64, kFloat64,
+  kUint8,
+  kInt8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kFloat32,
+  kBool,
+  kString,
+  kArray,
+  kUint64,
+  kInt64,
+  kFloat64,
 };
 
 class GgufValue;
@@ -33,14 +46,15 @@ class GgufValue;
 class GgufMetadata {
  public:
   bool has(std::string_view key) const;
-  // Typed getters: not_found when the key is missing, invalid_data (naming key and types) when it has
-  // another type. Integers accept any integer type whose value fits; floats accept f32 and f64.
+  // Typed getters: not_found when the key is missing, invalid_data (naming key and types) when it
+  // has another type. Integers accept any integer type whose value fits; floats accept f32 and f64.
   Result<std::string_view> string(std::string_view key) const;
   Result<int64_t> integer(std::string_view key) const;
   Result<double> number(std::string_view key) const;
   Result<bool> boolean(std::string_view key) const;
   Result<std::vector<std::string_view>> strings(std::string_view key) const;
-  Result<std::vector<int64_t>> integers(std::string_view key) const;   // also a scalar, as one element
+  Result<std::vector<int64_t>> integers(
+      std::string_view key) const;  // also a scalar, as one element
   Result<std::vector<float>> numbers(std::string_view key) const;
   // Keys in file order, and a value printed for people (arrays abbreviated).
   std::vector<std::string_view> keys() const;

@@ -7,7 +7,8 @@ namespace ingot {
 
 CheckedSize Shape::elements() const {
   CheckedSize product(1);
-  for (const uint64_t dim : dims()) product = product * CheckedSize(dim);
+  for (const uint64_t dim : dims())
+    product = product * CheckedSize(dim);
   return product;
 }
 
@@ -17,7 +18,8 @@ std::string Shape::to_string() const {
 
 uint64_t TensorView::rows() const {
   uint64_t rows = 1;
-  for (size_t i = 0; i + 1 < shape.rank(); ++i) rows *= shape[i];
+  for (size_t i = 0; i + 1 < shape.rank(); ++i)
+    rows *= shape[i];
   return rows;
 }
 
@@ -30,7 +32,8 @@ uint64_t TensorView::row_bytes() const {
 TensorView TensorView::row_range(uint64_t begin, uint64_t end) const {
   INGOT_CHECK(begin <= end && end <= rows());
   const uint64_t stride = row_bytes();
-  return {layout, Shape{end - begin, cols()}, bytes.subspan(begin * stride, (end - begin) * stride)};
+  return {layout, Shape{end - begin, cols()},
+          bytes.subspan(begin * stride, (end - begin) * stride)};
 }
 
 }  // namespace ingot

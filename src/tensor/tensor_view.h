@@ -19,7 +19,8 @@ class Shape {
   static constexpr size_t kMaxDims = 8;
   Shape() = default;
   Shape(std::initializer_list<uint64_t> dims) {
-    for (const uint64_t dim : dims) push_back(dim);
+    for (const uint64_t dim : dims)
+      push_back(dim);
   }
   void push_back(uint64_t dim) {
     INGOT_CHECK(rank_ < kMaxDims);

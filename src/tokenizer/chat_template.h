@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's chat template (Jinja, from a stranger's file), rendered by our own interpreter: closed list
-// of filters, tests and methods, no I/O, bounded by fuel, depth and output size.
+// A model's chat template (Jinja, from a stranger's file), rendered by our own interpreter: closed
+// list of filters, tests and methods, no I/O, bounded by fuel, depth and output size.
 #pragma once
 
 #include <chrono>
@@ -19,9 +19,9 @@ namespace ingot {
 
 struct ChatInput {
   Json messages = Json::array();
-  Json tools;                      // null: the template sees none
-  Json documents;                  // null: none
-  Json kwargs = Json::object();    // further template variables; reserved names are refused
+  Json tools;                    // null: the template sees none
+  Json documents;                // null: none
+  Json kwargs = Json::object();  // further template variables; reserved names are refused
   bool add_generation_prompt = true;
   std::string bos_token;
   std::string eos_token;
@@ -32,8 +32,9 @@ struct ChatInput {
 class ChatTemplate {
  public:
   static Result<ChatTemplate> parse(std::string source, std::string_view name);
-  // Refusals of the template itself (raise_exception) are kRefused; everything else that goes wrong in
-  // it is kInvalidData with the line; running out of fuel, depth or output is kResourceExhausted.
+  // Refusals of the template itself (raise_exception) are kRefused; everything else that goes wrong
+  // in it is kInvalidData with the line; running out of fuel, depth or output is
+  // kResourceExhausted.
   Result<std::string> render(const ChatInput& input) const;
   const std::string& source() const { return *source_; }
 
@@ -44,9 +45,10 @@ class ChatTemplate {
   std::string name_;
 };
 
-// Where a model keeps its template: chat_template.jinja, tokenizer_config.json (one template or a list
-// of named ones: "default", "tool_use"), chat_template.json, or tokenizer.chat_template in GGUF.
-// not_found when it has none. `with_tools` prefers a template named "tool_use" where there are several.
+// Where a model keeps its template: chat_template.jinja, tokenizer_config.json (one template or a
+// list of named ones: "default", "tool_use"), chat_template.json, or tokenizer.chat_template in
+// GGUF. not_found when it has none. `with_tools` prefers a template named "tool_use" where there
+// are several.
 struct ChatTemplateSource {
   std::string text;
   std::string origin;  // for messages

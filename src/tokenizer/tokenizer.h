@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to token ids and back, exactly as the model's own tokenizer does it. One class for all kinds:
-// Hugging Face tokenizer.json, SentencePiece tokenizer.model, and the vocabulary inside a GGUF file.
-// Encoding is linear in the input; no recursion, no std::regex.
+// Text to token ids and back, exactly as the model's own tokenizer does it. One class for all
+// kinds: Hugging Face tokenizer.json, SentencePiece tokenizer.model, and the vocabulary inside a
+// GGUF file. Encoding is linear in the input; no recursion, no std::regex.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,14 @@ class Tokenizer {
   // tokenizer.json if present, else tokenizer.model (with tokenizer_config.json's added tokens).
   static Result<std::shared_ptr<const Tokenizer>> from_folder(const std::filesystem::path& folder);
   static Result<std::shared_ptr<const Tokenizer>> from_gguf(const GgufMetadata& metadata);
-  static Result<std::shared_ptr<const Tokenizer>> from_tokenizer_json(std::string_view text, std::string_view source);
-  static Result<std::shared_ptr<const Tokenizer>> from_sentencepiece(std::span<const std::byte> bytes,
-                                                                     std::string_view source);
+  static Result<std::shared_ptr<const Tokenizer>> from_tokenizer_json(std::string_view text,
+                                                                      std::string_view source);
+  static Result<std::shared_ptr<const Tokenizer>> from_sentencepiece(
+      std::span<const std::byte> bytes, std::string_view source);
   virtual ~Tokenizer() = default;
 
-  virtual Result<std::vector<TokenId>> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  virtual Result<std::vector<TokenId>> encode(std::string_view text,
+                                              const EncodeOptions& options = {}) const = 0;
   // Unknown ids are skipped. Invalid UTF-8 in the result is replaced by U+FFFD.
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special = false) const = 0;
   // The entry as the vocabulary spells it ("Ġhello", "▁the", "<0x0A>"); empty for an id outside it.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs of linear layers. Quantized kernels want them as int8 blocks; they are packed once per
+// step and shared by all linears that read the same input (q, k and v; gate and up).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/exec.h"
+#include "kernels/target.h"
+
+namespace ingot {
+
+enum class ActivationLayout : uint8_t {
+  kF32,     // [tokens, cols] floats, as they are
+  kQ8G32,   // per 32 values: float scale, int8 codes, and what affine kernels need of their sum
+  kQ8G256,  // per 256 values: float scale, int8 codes, int16 sums of each 16 codes
+};
+
+// A block header per packed layout. codes = round(x / scale), scale = max|x| / 127, 0 for all-zero.
+struct Q8G32 {
+  float scale;
+  int32_t sum;  // of the codes
+  int8_t codes[32];
+};
+struct Q8G256 {
+  float scale;
+  int16_t sums[16];  // of each 16 codes
+  int8_t codes[256];
+};
+
+size_t activation_row_bytes(ActivationLayout layout, int64_t cols);
+
+// Packs rows [begin, end) of x into `out` (row i at out + i * activation_row_bytes). cols is a
+// multiple of the group. Every token is packed by itself, in one way, whatever its neighbours.
+struct PackArgs {
+  const float* x;  // [tokens, cols]
+  int64_t cols;
+  std::byte* out;
+};
+struct PackKernel {
+  const char* name;
+  ActivationLayout layout;
+  Target target;
+  void (*run)(const PackArgs& args, int64_t begin, int64_t end);
+};
+std::span<const PackKernel> pack_kernels();
+const PackKernel* choose_pack(ActivationLayout layout, TargetSet targets);
+
+// x with its packed forms, made on first use. Buffers are kept between steps. Engine thread only.
+class Activations {
+ public:
+  explicit Activations(TargetSet targets) : targets_(targets) {}
+  // A new input: forgets the packed forms of the previous one. x must live until the next set().
+  void set(const float* x, int64_t tokens, int64_t cols);
+  // Rows of the asked layout, packed now if they are not yet.
+  const std::byte* rows(ActivationLayout layout, const Exec& exec);
+  int64_t tokens() const { return tokens_; }
+  int64_t cols() const { return cols_; }
+
+ private:
+  TargetSet targets_;
+  const float* x_ = nullptr;
+  int64_t tokens_ = 0;
+  int64_t cols_ = 0;
+  struct Packed {
+    std::vector<std::byte> bytes;
+    bool is_ready = false;
+  };
+  std::array<Packed, 3> packed_;
+};
+
+}  // namespace ingot
