@@ -18,6 +18,7 @@
 
 namespace ingot {
 
+// (also in model/batch.h: a model never includes a tokenizer)
 using TokenId = int32_t;
 
 struct EncodeOptions {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one forward pass computes: tokens of many sequences in one flat list. Whole prompts, chunks,
+// single decode tokens, drafts to verify: the model does not know which is which.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/paged_kv.h"
+
+namespace ingot {
+
+using TokenId = int32_t;
+
+struct BatchSequence {
+  int64_t tokens = 0;             // rows of this sequence in the batch, in order
+  int64_t first_position = 0;     // of its first row
+  std::span<const PageId> pages;  // covers positions [0, first_position + tokens)
+  // The length that length-dependent ropes (dynamic, longrope) are set for. Fixed for a sequence's
+  // whole life, so that its cached keys stay valid: the length of its prompt.
+  int64_t rope_length = 0;
+};
+
+struct Batch {
+  std::vector<TokenId> tokens;           // of all sequences, one after the other
+  std::vector<BatchSequence> sequences;  // their `tokens` sum to tokens.size()
+  std::vector<int64_t> output_rows;      // rows of `tokens` whose logits are wanted, ascending
+};
+
+}  // namespace ingot
