@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one forward pass: walks the spec over a ragged batch. Written against ops; knows nothing of
+// requests, scheduling or sampling. Its buffers grow to the largest batch seen and stay.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/activations.h"
+#include "kernels/attention.h"
+#include "kernels/elementwise.h"
+#include "kernels/exec.h"
+#include "kernels/norm.h"
+#include "kernels/rope.h"
+#include "model/batch.h"
+#include "model/kv_cache.h"
+#include "model/model.h"
+#include "model/rope_table.h"
+
+namespace ingot {
+
+// Engine thread only.
+class Decoder {
+ public:
+  // `cache_layout` chooses the attention kernel and must match the caches given to forward().
+  static Result<Decoder> create(std::shared_ptr<const Model> model, Exec exec, Layout cache_layout);
+
+  const Model& model() const { return *model_; }
+  // Runs the batch, writes its keys and values into their pages, and returns the logits of its
+  // output rows, [output_rows, vocab], valid until the next call. Fails only when the checkpoint
+  // was truncated under the running program. Tokens and positions must be in range (INGOT_CHECK).
+  Result<std::span<const float>> forward(const Batch& batch, const KvCache& cache);
+
+  // For tests and analysis: called with each layer's output, [rows, hidden].
+  std::function<void(size_t layer, std::span<const float> hidden)> on_layer;
+
+ private:
+  Decoder(std::shared_ptr<const Model> model, Exec exec);
+  void embed(const Batch& batch);
+  void run_layer(size_t index, const KvCache& cache);
+  void attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out);
+  void project_qkv(const AttentionSpec& spec, const LayerWeights& weights);
+  void normalize_qk(const AttentionSpec& spec, const LayerWeights& weights);
+  void rotate(const AttentionSpec& spec);
+  void feed_forward(const DenseFfnSpec& spec, const LayerWeights& weights, float* out);
+  void normalize(const NormSpec& spec, const NormWeights& weights, const float* x, float* y,
+                 int64_t rows, int64_t dim) const;
+  void add_branch(const float* branch);
+  std::span<const float> compute_logits(const Batch& batch);
+
+  std::shared_ptr<const Model> model_;
+  Exec exec_;
+  const AttentionKernel* attention_ = nullptr;
+  const NormKernel* norm_ = nullptr;
+  const RopeKernel* rope_ = nullptr;
+  const ElementwiseKernels* elementwise_ = nullptr;
+  std::vector<RopeTable> ropes_;
+  std::vector<SequenceRows> sequences_;
+  int64_t rows_ = 0;
+  Activations activations_;
+  Activations inner_activations_;  // for inputs inside a branch, while the branch's own stay packed
+  std::vector<float> hidden_, normed_, branch_, second_branch_;  // [rows, hidden]
+  std::vector<float> q_, k_, v_, attended_;                      // [rows, heads * dim]
+  std::vector<float> gate_, up_;                                 // [rows, ffn hidden]
+  std::vector<float> selected_, projected_, logits_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loaded model: the spec and its weights, bound to kernels. Weights are views into the checkpoint
+// where the file's own bytes serve; norms and biases are small float copies. Immutable;
+// thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "formats/checkpoint.h"
+#include "kernels/linear.h"
+#include "kernels/target.h"
+#include "model/mapper.h"
+#include "model/spec.h"
+
+namespace ingot {
+
+// Told how far a load is, from 0 to 1. Called on the loading thread.
+using Progress = std::function<void(double fraction)>;
+
+struct ModelOptions {
+  TargetSet targets = TargetSet::of_this_machine();
+  int threads = 0;             // for checking and repacking; 0: all usable cores
+  bool checks_tensors = true;  // refuse weights with NaN or infinite scales
+  Progress progress;           // may be empty
+};
+
+struct NormWeights {
+  std::vector<float> weight;  // empty: no affine part
+  std::vector<float> bias;
+};
+
+// A linear layer and the memory behind what is not a plain view of the file.
+struct LinearWeights {
+  Linear linear;
+  std::vector<float> bias;
+  std::vector<std::byte> owned;  // gathered, transposed or realigned weights
+  bool is_bound() const { return linear.is_bound(); }
+};
+
+struct LayerWeights {
+  NormWeights mixer_norm, mixer_post_norm, ffn_norm, ffn_post_norm;
+  LinearWeights q, k, v, o;
+  NormWeights q_norm, k_norm;
+  std::vector<float> sinks;         // [heads]
+  std::vector<float> alibi_slopes;  // [heads]
+  LinearWeights gate, up, down;
+};
+
+class Model {
+ public:
+  static Result<std::shared_ptr<const Model>> load(std::shared_ptr<const Checkpoint> checkpoint,
+                                                   const ModelOptions& options);
+
+  const ModelSpec& spec() const { return spec_; }
+  const std::vector<LayerWeights>& layers() const { return layers_; }
+  const TensorView& embedding() const { return embedding_; }  // [vocab, hidden]
+  const std::vector<float>& position_table() const {
+    return positions_;
+  }  // [learned_positions, hidden]
+  const NormWeights& embedding_norm() const { return embedding_norm_; }
+  const LinearWeights& embedding_in() const { return embedding_in_; }
+  const LinearWeights& embedding_out() const { return embedding_out_; }
+  const NormWeights& final_norm() const { return final_norm_; }
+  const LinearWeights& output() const { return output_; }
+  TargetSet targets() const { return targets_; }
+  const Checkpoint& checkpoint() const { return *checkpoint_; }
+  int64_t parameters() const { return parameters_; }
+  // Bytes one token's keys and values take in all layers together.
+  int64_t kv_bytes_per_token(Layout cache) const;
+
+ private:
+  friend class Binder;
+  explicit Model(TargetSet targets) : targets_(targets) {}
+
+  std::shared_ptr<const Checkpoint> checkpoint_;
+  TargetSet targets_;
+  ModelSpec spec_;
+  TensorView embedding_;
+  std::vector<std::byte> embedding_owned_;
+  std::vector<float> positions_;
+  NormWeights embedding_norm_;
+  LinearWeights embedding_in_;
+  LinearWeights embedding_out_;
+  NormWeights final_norm_;
+  LinearWeights output_;
+  std::vector<LayerWeights> layers_;
+  int64_t parameters_ = 0;
+};
+
+}  // namespace ingot
