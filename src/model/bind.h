@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the weights a WeightMap names, checks their shapes against the spec, and makes them usable:
+// views where the file's bytes serve as they are, copies where rows must be gathered, transposed or
+// aligned. Used once, by Model::load.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "model/model.h"
+
+namespace ingot {
+
+// A matrix of the model, with the memory behind it where it is not a view of the file.
+struct BoundTensor {
+  TensorView view;
+  std::vector<std::byte> owned;
+};
+
+// Single thread; the checkpoint must outlive every view.
+class TensorBinder {
+ public:
+  TensorBinder(const Checkpoint& checkpoint, const ModelOptions& options);
+
+  bool has(const TensorSource& source) const;
+  // [rows, cols], exactly.
+  Result<BoundTensor> matrix(const TensorSource& source, int64_t rows, int64_t cols);
+  // `size` floats; an absent optional source gives an empty vector.
+  Result<std::vector<float>> vector(const TensorSource& source, int64_t size);
+  // As `vector`, of any size (rope factors, position tables).
+  Result<std::vector<float>> floats(const TensorSource& source);
+
+  int64_t parameters() const { return parameters_; }
+  // Names in the checkpoint that nothing asked for.
+  std::vector<std::string> unused() const;
+
+ private:
+  Result<const TensorEntry*> find(const TensorPart& part);
+  Result<BoundTensor> part(const TensorPart& part);
+  Status check_finite(const TensorEntry& entry);
+
+  const Checkpoint* checkpoint_;
+  const ModelOptions* options_;
+  ThreadPool pool_;
+  std::unordered_set<const TensorEntry*> used_;
+  uint64_t total_bytes_ = 0;
+  uint64_t checked_bytes_ = 0;
+  int64_t parameters_ = 0;
+};
+
+}  // namespace ingot

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoder.h"
+
+#include <algorithm>
+
+namespace ingot {
+namespace {
+
+constexpr int64_t kElementGrain = 8192;  // floats a thread takes at least in elementwise ops
+
+void grow(std::vector<float>& buffer, int64_t size) {
+  if (buffer.size() < static_cast<size_t>(size)) buffer.resize(static_cast<size_t>(size));
+}
+
+}  // namespace
+
+Decoder::Decoder(std::shared_ptr<const Model> model, Exec exec)
+    : model_(std::move(model)),
+      exec_(exec),
+      activations_(model_->targets()),
+      inner_activations_(model_->targets()) {}
+
+Result<Decoder> Decoder::create(std::shared_ptr<const Model> model, Exec exec,
+                                Layout cache_layout) {
+  Decoder decoder(std::move(model), exec);
+  const TargetSet targets = decoder.model_->targets();
+  decoder.attention_ = choose_attention(cache_layout, targets);
+  if (decoder.attention_ == nullptr) {
+    return Status::unsupported("a KV cache of type {} is not supported; use f32, f16 or bf16",
+                               info(cache_layout).name);
+  }
+  decoder.norm_ = &choose_norm(targets);
+  decoder.rope_ = &choose_rope(targets);
+  decoder.elementwise_ = &choose_elementwise(targets);
+  for (const RopeSpec& rope : decoder.model_->spec().ropes) {
+    decoder.ropes_.emplace_back(rope, decoder.model_->spec().context);
+  }
+  return decoder;
+}
+
+Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCache& cache) {
+  rows_ = static_cast<int64_t>(batch.tokens.size());
+  sequences_.clear();
+  int64_t row = 0;
+  for (const BatchSequence& sequence : batch.sequences) {
+    INGOT_CHECK(static_cast<int64_t>(sequence.pages.size()) * kPageTokens >=
+                sequence.first_position + sequence.tokens);
+    sequences_.push_back({row, sequence.tokens, sequence.first_position, sequence.pages.data()});
+    row += sequence.tokens;
+  }
+  INGOT_CHECK(row == rows_);
+  for (RopeTable& rope : ropes_)
+    rope.fill(batch);
+
+  embed(batch);
+  for (size_t i = 0; i < model_->layers().size(); ++i) {
+    run_layer(i, cache);
+    if (on_layer)
+      on_layer(i, std::span(hidden_).first(static_cast<size_t>(rows_ * model_->spec().hidden)));
+  }
+  const std::span<const float> logits = compute_logits(batch);
+  INGOT_TRY(model_->checkpoint().check_intact());
+  return logits;
+}
+
+void Decoder::embed(const Batch& batch) {
+  const ModelSpec& spec = model_->spec();
+  const TensorView& table = model_->embedding();
+  const auto dim = static_cast<int64_t>(table.cols());
+  const uint64_t row_bytes = table.row_bytes();
+  grow(hidden_, rows_ * spec.hidden);
+  grow(normed_, rows_ * std::max(spec.hidden, dim));
+  grow(branch_, rows_ * spec.hidden);
+  float* target = spec.embedding_dim > 0 ? normed_.data() : hidden_.data();
+  exec_.for_ranges(rows_, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const TokenId token = batch.tokens[static_cast<size_t>(i)];
+      INGOT_CHECK(token >= 0 && token < spec.vocab);
+      const std::span<float> out(target + i * dim, static_cast<size_t>(dim));
+      dequantize(table.layout,
+                 table.bytes.subspan(static_cast<uint64_t>(token) * row_bytes, row_bytes), out);
+      if (spec.embedding_scale != 1) {
+        for (float& value : out)
+          value *= spec.embedding_scale;
+      }
+    }
+  });
+  if (spec.embedding_dim > 0) {
+    activations_.set(normed_.data(), rows_, dim);
+    model_->embedding_in().linear.run(exec_, activations_, hidden_.data(), spec.hidden);
+  }
+  if (spec.learned_positions > 0) {
+    for (const SequenceRows& sequence : sequences_) {
+      for (int64_t i = 0; i < sequence.tokens; ++i) {
+        const int64_t position = sequence.first_position + i + spec.position_offset;
+        INGOT_CHECK(position < spec.learned_positions);
+        elementwise_->add_scaled(hidden_.data() + (sequence.first_row + i) * spec.hidden,
+                                 model_->position_table().data() + position * spec.hidden, 1,
+                                 spec.hidden);
+      }
+    }
+  }
+  if (spec.has_embedding_norm) {
+    normalize(spec.norm, model_->embedding_norm(), hidden_.data(), hidden_.data(), rows_,
+              spec.hidden);
+  }
+}
+
+// One block: see BlockForm for the three ways in which norms, branches and residual sums are
+// arranged.
+void Decoder::run_layer(size_t index, const KvCache& cache) {
+  const ModelSpec& spec = model_->spec();
+  const LayerSpec& layer = spec.layers[index];
+  const LayerWeights& weights = model_->layers()[index];
+  const auto& attention = std::get<AttentionSpec>(layer.mixer);
+  const auto& ffn = std::get<DenseFfnSpec>(layer.ffn);
+  float* x = hidden_.data();
+  const bool norms_first = layer.form != BlockForm::kPostResidual;
+  // The input of a branch: normed where the layer has that norm, else the residual stream itself.
+  const auto prepare = [&](bool has_norm, const NormWeights& norm) {
+    if (has_norm) normalize(spec.norm, norm, x, normed_.data(), rows_, spec.hidden);
+    activations_.set(has_norm ? normed_.data() : x, rows_, spec.hidden);
+  };
+  const auto finish = [&](bool has_norm, const NormWeights& norm, float* branch) {
+    if (has_norm) normalize(spec.norm, norm, branch, branch, rows_, spec.hidden);
+  };
+
+  prepare(norms_first && layer.has_mixer_norm, weights.mixer_norm);
+  attend(index, attention, cache, branch_.data());
+  finish(layer.has_mixer_post_norm, weights.mixer_post_norm, branch_.data());
+
+  if (layer.form == BlockForm::kParallel) {
+    grow(second_branch_, rows_ * spec.hidden);
+    if (layer.has_ffn_norm) prepare(true, weights.ffn_norm);
+    feed_forward(ffn, weights, second_branch_.data());
+    finish(layer.has_ffn_post_norm, weights.ffn_post_norm, second_branch_.data());
+    add_branch(branch_.data());
+    add_branch(second_branch_.data());
+    return;
+  }
+  add_branch(branch_.data());
+  if (!norms_first) normalize(spec.norm, weights.mixer_norm, x, x, rows_, spec.hidden);
+  prepare(norms_first && layer.has_ffn_norm, weights.ffn_norm);
+  feed_forward(ffn, weights, branch_.data());
+  finish(layer.has_ffn_post_norm, weights.ffn_post_norm, branch_.data());
+  add_branch(branch_.data());
+  if (!norms_first) normalize(spec.norm, weights.ffn_norm, x, x, rows_, spec.hidden);
+}
+
+void Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out) {
+  const LayerWeights& weights = model_->layers()[index];
+  const int64_t q_width = spec.heads * spec.key_dim;
+  const int64_t out_width = spec.heads * spec.value_dim;
+  grow(attended_, rows_ * out_width);
+  project_qkv(spec, weights);
+  if (!spec.norm_after_rope) normalize_qk(spec, weights);
+  rotate(spec);
+  if (spec.norm_after_rope) normalize_qk(spec, weights);
+
+  const PagedKv kv = cache.layer(index);
+  attention_->store({.kv = kv,
+                     .k = k_.data(),
+                     .k_stride = spec.kv_heads * spec.key_dim,
+                     .v = v_.data(),
+                     .v_stride = spec.kv_heads * spec.value_dim,
+                     .sequences = sequences_},
+                    exec_);
+  attention_->run(
+      {.kv = kv,
+       .q = q_.data(),
+       .q_stride = q_width,
+       .out = attended_.data(),
+       .out_stride = out_width,
+       .heads = spec.heads,
+       .scale = spec.scale,
+       .softcap = spec.softcap,
+       .window = spec.window,
+       .alibi_slopes = weights.alibi_slopes.empty() ? nullptr : weights.alibi_slopes.data(),
+       .sinks = weights.sinks.empty() ? nullptr : weights.sinks.data(),
+       .sequences = sequences_},
+      exec_);
+  inner_activations_.set(attended_.data(), rows_, out_width);
+  weights.o.linear.run(exec_, inner_activations_, out, model_->spec().hidden);
+}
+
+void Decoder::project_qkv(const AttentionSpec& spec, const LayerWeights& weights) {
+  const auto project = [&](const Linear& linear, std::vector<float>& out) {
+    grow(out, rows_ * linear.rows());
+    linear.run(exec_, activations_, out.data(), linear.rows());
+    if (spec.clip_qkv == 0) return;
+    for (int64_t i = 0; i < rows_ * linear.rows(); ++i) {
+      out[static_cast<size_t>(i)] =
+          std::clamp(out[static_cast<size_t>(i)], -spec.clip_qkv, spec.clip_qkv);
+    }
+  };
+  project(weights.q.linear, q_);
+  project(weights.k.linear, k_);
+  project(weights.v.linear, v_);
+}
+
+void Decoder::normalize_qk(const AttentionSpec& spec, const LayerWeights& weights) {
+  if (spec.qk_norm == QkNorm::kNone) return;
+  const auto apply = [&](const NormWeights& norm, float* x, int64_t heads) {
+    const bool is_whole = spec.qk_norm == QkNorm::kWhole;
+    const int64_t dim = is_whole ? heads * spec.key_dim : spec.key_dim;
+    normalize(spec.qk_norm_spec, norm, x, x, is_whole ? rows_ : rows_ * heads, dim);
+  };
+  apply(weights.q_norm, q_.data(), spec.heads);
+  apply(weights.k_norm, k_.data(), spec.kv_heads);
+}
+
+void Decoder::rotate(const AttentionSpec& spec) {
+  if (spec.rope < 0) return;
+  const RopeTable& table = ropes_[static_cast<size_t>(spec.rope)];
+  const auto apply = [&](float* x, int64_t heads) {
+    const RopeArgs args{.pairing = table.spec().pairing,
+                        .x = x,
+                        .token_stride = heads * spec.key_dim,
+                        .heads = heads,
+                        .head_dim = spec.key_dim,
+                        .pairs = table.pairs(),
+                        .cos = table.cos(),
+                        .sin = table.sin()};
+    exec_.for_ranges(rows_, 8, [&](int64_t begin, int64_t end) { rope_->run(args, begin, end); });
+  };
+  apply(q_.data(), spec.heads);
+  apply(k_.data(), spec.kv_heads);
+}
+
+void Decoder::feed_forward(const DenseFfnSpec& spec, const LayerWeights& weights, float* out) {
+  const int64_t count = rows_ * spec.hidden;
+  grow(up_, count);
+  weights.up.linear.run(exec_, activations_, up_.data(), spec.hidden);
+  const float* gate = up_.data();
+  const float* up = nullptr;
+  if (spec.is_gated) {
+    grow(gate_, count);
+    weights.gate.linear.run(exec_, activations_, gate_.data(), spec.hidden);
+    gate = gate_.data();
+    up = up_.data();
+  }
+  exec_.for_ranges(count, kElementGrain, [&](int64_t begin, int64_t end) {
+    elementwise_->activate(spec.activation, gate + begin, up == nullptr ? nullptr : up + begin,
+                           up_.data() + begin, end - begin);
+  });
+  inner_activations_.set(up_.data(), rows_, spec.hidden);
+  weights.down.linear.run(exec_, inner_activations_, out, model_->spec().hidden);
+}
+
+void Decoder::normalize(const NormSpec& spec, const NormWeights& weights, const float* x, float* y,
+                        int64_t rows, int64_t dim) const {
+  const NormArgs args{
+      .kind = spec.kind,
+      .x = x,
+      .x_stride = dim,
+      .y = y,
+      .y_stride = dim,
+      .dim = dim,
+      .eps = spec.eps,
+      .weight = weights.weight.empty() ? nullptr : weights.weight.data(),
+      .weight_rows = weights.weight.empty() ? 1 : static_cast<int64_t>(weights.weight.size()) / dim,
+      .bias = weights.bias.empty() ? nullptr : weights.bias.data()};
+  const int64_t grain = std::max<int64_t>(1, kElementGrain / dim);
+  exec_.for_ranges(rows, grain, [&](int64_t begin, int64_t end) { norm_->run(args, begin, end); });
+}
+
+void Decoder::add_branch(const float* branch) {
+  const ModelSpec& spec = model_->spec();
+  exec_.for_ranges(rows_ * spec.hidden, kElementGrain, [&](int64_t begin, int64_t end) {
+    elementwise_->add_scaled(hidden_.data() + begin, branch + begin, spec.residual_scale,
+                             end - begin);
+  });
+}
+
+std::span<const float> Decoder::compute_logits(const Batch& batch) {
+  const ModelSpec& spec = model_->spec();
+  const auto rows = static_cast<int64_t>(batch.output_rows.size());
+  if (rows == 0) return {};
+  grow(selected_, rows * spec.hidden);
+  grow(logits_, rows * spec.vocab);
+  for (int64_t i = 0; i < rows; ++i) {
+    const float* row = hidden_.data() + batch.output_rows[static_cast<size_t>(i)] * spec.hidden;
+    std::copy_n(row, spec.hidden, selected_.data() + i * spec.hidden);
+  }
+  if (spec.has_final_norm) {
+    normalize(spec.norm, model_->final_norm(), selected_.data(), selected_.data(), rows,
+              spec.hidden);
+  }
+  activations_.set(selected_.data(), rows, spec.hidden);
+  if (spec.embedding_dim > 0) {
+    grow(projected_, rows * spec.embedding_dim);
+    model_->embedding_out().linear.run(exec_, activations_, projected_.data(), spec.embedding_dim);
+    activations_.set(projected_.data(), rows, spec.embedding_dim);
+  }
+  model_->output().linear.run(exec_, activations_, logits_.data(), spec.vocab);
+  const std::span<float> logits(logits_.data(), static_cast<size_t>(rows * spec.vocab));
+  if (spec.logit_scale != 1) {
+    for (float& logit : logits)
+      logit *= spec.logit_scale;
+  }
+  if (spec.logit_softcap != 0)
+    elementwise_->softcap(logits.data(), spec.logit_softcap, rows * spec.vocab);
+  return logits;
+}
+
+}  // namespace ingot

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/model.h"
+
+#include <cmath>
+
+#include "base/log.h"
+#include "model/bind.h"
+#include "model/kv_cache.h"
+
+namespace ingot {
+namespace {
+
+// Buffers that old checkpoints carry and no decoder needs.
+bool is_harmless(std::string_view name) {
+  return name.ends_with("inv_freq") || name.ends_with(".attn.bias") ||
+         name.ends_with(".masked_bias") || name.ends_with(".attention.bias") ||
+         name.starts_with("rope_factors_") || name == "rope_freqs.weight";
+}
+
+void warn_unused(const std::vector<std::string>& names, const std::string& file) {
+  std::string shown;
+  size_t count = 0;
+  for (const std::string& name : names) {
+    if (is_harmless(name)) continue;
+    if (count++ < 3) shown += (shown.empty() ? "" : ", ") + name;
+  }
+  if (count > 0)
+    log_warning("{}: {} tensors are not used by this architecture ({}{})", file, count, shown,
+                count > 3 ? ", ..." : "");
+}
+
+// Slopes of ALiBi: a geometric series over the heads, with the odd ones of the next power of two
+// after.
+std::vector<float> alibi_slopes(int64_t heads) {
+  int64_t power = 1;
+  while (power * 2 <= heads)
+    power *= 2;
+  std::vector<float> slopes;
+  for (int64_t i = 0; i < heads; ++i) {
+    const double exponent =
+        i < power ? -8.0 * static_cast<double>(i + 1) / static_cast<double>(power)
+                  : -4.0 * static_cast<double>(2 * (i - power) + 1) / static_cast<double>(power);
+    slopes.push_back(static_cast<float>(std::exp2(exponent)));
+  }
+  return slopes;
+}
+
+}  // namespace
+
+// Fills a Model from its plan. Lives for the length of one load.
+class Binder {
+ public:
+  Binder(Model& model, const ModelPlan& plan, const ModelOptions& options)
+      : model_(model), plan_(plan), tensors_(*model.checkpoint_, options) {}
+
+  Status bind() {
+    INGOT_TRY(bind_rope_factors());
+    INGOT_TRY(bind_embedding());
+    for (size_t i = 0; i < plan_.weights.layers.size(); ++i)
+      INGOT_TRY(bind_layer(i));
+    INGOT_TRY(bind_output());
+    model_.parameters_ = tensors_.parameters();
+    warn_unused(tensors_.unused(), model_.checkpoint_->name());
+    return Status::ok();
+  }
+
+ private:
+  Status norm(const NormSource& source, const NormSpec& spec, int64_t size, NormWeights& out) {
+    INGOT_TRY(out.weight, tensors_.vector(source.weight, size));
+    INGOT_TRY(out.bias, tensors_.vector(source.bias, size));
+    if (spec.adds_one) {
+      for (float& weight : out.weight)
+        weight += 1;
+    }
+    return Status::ok();
+  }
+
+  Status linear(const LinearSource& source, int64_t rows, int64_t cols, LinearWeights& out) {
+    INGOT_TRY(BoundTensor bound, tensors_.matrix(source.weight, rows, cols));
+    out.owned = std::move(bound.owned);
+    if (!out.owned.empty()) bound.view.bytes = out.owned;
+    INGOT_TRY(out.bias, tensors_.vector(source.bias, rows));
+    INGOT_TRY(out.linear, Linear::bind(bound.view, out.bias, model_.targets_));
+    return Status::ok();
+  }
+
+  Status bind_rope_factors() {
+    INGOT_TRY(const std::vector<float> short_factors,
+              tensors_.floats(plan_.weights.rope_short_factors));
+    INGOT_TRY(const std::vector<float> long_factors,
+              tensors_.floats(plan_.weights.rope_long_factors));
+    for (RopeSpec& rope : model_.spec_.ropes) {
+      if (!short_factors.empty()) rope.short_factors = short_factors;
+      if (!long_factors.empty()) rope.long_factors = long_factors;
+      const auto pairs = static_cast<size_t>(rope.rotary_dim / 2);
+      for (const std::vector<float>* factors : {&rope.short_factors, &rope.long_factors}) {
+        if (factors->empty() || factors->size() == pairs) continue;
+        return Status::invalid_data("{}: {} rope factors where the heads need {}",
+                                    model_.checkpoint_->name(), factors->size(), pairs);
+      }
+    }
+    return Status::ok();
+  }
+
+  Status bind_embedding() {
+    const ModelSpec& spec = model_.spec_;
+    const int64_t dim = spec.embedding_dim > 0 ? spec.embedding_dim : spec.hidden;
+    INGOT_TRY(BoundTensor bound, tensors_.matrix(plan_.weights.embedding, spec.vocab, dim));
+    model_.embedding_owned_ = std::move(bound.owned);
+    model_.embedding_ = bound.view;
+    if (!model_.embedding_owned_.empty()) model_.embedding_.bytes = model_.embedding_owned_;
+    if (spec.learned_positions > 0) {
+      INGOT_TRY(model_.positions_, tensors_.vector(plan_.weights.position_embedding,
+                                                   spec.learned_positions * spec.hidden));
+    }
+    if (spec.has_embedding_norm) {
+      INGOT_TRY(norm(plan_.weights.embedding_norm, spec.norm, spec.hidden, model_.embedding_norm_));
+    }
+    if (spec.embedding_dim > 0) {
+      INGOT_TRY(linear(plan_.weights.embedding_in, spec.hidden, dim, model_.embedding_in_));
+      INGOT_TRY(linear(plan_.weights.embedding_out, dim, spec.hidden, model_.embedding_out_));
+    }
+    return Status::ok();
+  }
+
+  Status bind_attention(const AttentionSpec& spec, const LayerSources& from, LayerWeights& layer) {
+    const int64_t hidden = model_.spec_.hidden;
+    INGOT_TRY(linear(from.q, spec.heads * spec.key_dim, hidden, layer.q));
+    INGOT_TRY(linear(from.k, spec.kv_heads * spec.key_dim, hidden, layer.k));
+    INGOT_TRY(linear(from.v, spec.kv_heads * spec.value_dim, hidden, layer.v));
+    INGOT_TRY(linear(from.o, hidden, spec.heads * spec.value_dim, layer.o));
+    if (spec.qk_norm != QkNorm::kNone) {
+      const bool is_shared = spec.qk_norm == QkNorm::kPerHead;
+      INGOT_TRY(norm(from.q_norm, spec.qk_norm_spec,
+                     is_shared ? spec.key_dim : spec.heads * spec.key_dim, layer.q_norm));
+      INGOT_TRY(norm(from.k_norm, spec.qk_norm_spec,
+                     is_shared ? spec.key_dim : spec.kv_heads * spec.key_dim, layer.k_norm));
+    }
+    if (spec.has_sinks) {
+      INGOT_TRY(layer.sinks, tensors_.vector(from.sinks, spec.heads));
+    }
+    if (spec.uses_alibi) layer.alibi_slopes = alibi_slopes(spec.heads);
+    return Status::ok();
+  }
+
+  Status bind_layer(size_t index) {
+    const LayerSpec& spec = model_.spec_.layers[index];
+    const LayerSources& from = plan_.weights.layers[index];
+    const int64_t hidden = model_.spec_.hidden;
+    LayerWeights& layer = model_.layers_[index];
+    const NormSpec& norms = model_.spec_.norm;
+    if (spec.has_mixer_norm) INGOT_TRY(norm(from.mixer_norm, norms, hidden, layer.mixer_norm));
+    if (spec.has_mixer_post_norm)
+      INGOT_TRY(norm(from.mixer_post_norm, norms, hidden, layer.mixer_post_norm));
+    if (spec.has_ffn_norm) INGOT_TRY(norm(from.ffn_norm, norms, hidden, layer.ffn_norm));
+    if (spec.has_ffn_post_norm)
+      INGOT_TRY(norm(from.ffn_post_norm, norms, hidden, layer.ffn_post_norm));
+    INGOT_TRY(bind_attention(std::get<AttentionSpec>(spec.mixer), from, layer));
+    const auto& ffn = std::get<DenseFfnSpec>(spec.ffn);
+    if (ffn.is_gated) INGOT_TRY(linear(from.gate, ffn.hidden, hidden, layer.gate));
+    INGOT_TRY(linear(from.up, ffn.hidden, hidden, layer.up));
+    return linear(from.down, hidden, ffn.hidden, layer.down);
+  }
+
+  Status bind_output() {
+    const ModelSpec& spec = model_.spec_;
+    if (spec.has_final_norm)
+      INGOT_TRY(norm(plan_.weights.final_norm, spec.norm, spec.hidden, model_.final_norm_));
+    const int64_t dim = spec.embedding_dim > 0 ? spec.embedding_dim : spec.hidden;
+    if (!spec.ties_output) return linear(plan_.weights.output, spec.vocab, dim, model_.output_);
+    INGOT_TRY(model_.output_.bias, tensors_.vector(plan_.weights.output.bias, spec.vocab));
+    INGOT_TRY(model_.output_.linear,
+              Linear::bind(model_.embedding_, model_.output_.bias, model_.targets_));
+    return Status::ok();
+  }
+
+  Model& model_;
+  const ModelPlan& plan_;
+  TensorBinder tensors_;
+};
+
+Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoint> checkpoint,
+                                                 const ModelOptions& options) {
+  INGOT_TRY(ModelPlan plan, plan_model(*checkpoint));
+  std::shared_ptr<Model> model(new Model(options.targets));
+  model->checkpoint_ = std::move(checkpoint);
+  model->spec_ = plan.spec;
+  model->layers_.resize(plan.spec.layers.size());  // once: the weights hold views into themselves
+  INGOT_CHECK(plan.weights.layers.size() == plan.spec.layers.size());
+  INGOT_TRY(Binder(*model, plan, options).bind());
+  return std::shared_ptr<const Model>(std::move(model));
+}
+
+int64_t Model::kv_bytes_per_token(Layout cache) const {
+  int64_t bytes = 0;
+  for (const LayerSpec& layer : spec_.layers) {
+    const auto& attention = std::get<AttentionSpec>(layer.mixer);
+    const PagedKvShape shape{cache, attention.kv_heads, attention.key_dim, attention.value_dim};
+    bytes += shape.page_bytes() / kPageTokens;
+  }
+  return bytes;
+}
+
+}  // namespace ingot
