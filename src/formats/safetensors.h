@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors: one file with a JSON header and a gap-free buffer, or shards named by an index. Reading
-// maps and validates; tensors are views, nothing is copied.
+// safetensors: one file with a JSON header and a gap-free buffer, or shards named by an index.
+// Reading maps and validates; tensors are views, nothing is copied.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +23,8 @@ namespace ingot {
 class SafetensorsFile {
  public:
   static Result<std::shared_ptr<const SafetensorsFile>> open(const std::filesystem::path& path);
-  static Result<std::shared_ptr<const SafetensorsFile>> parse(std::shared_ptr<const MappedFile> file);
+  static Result<std::shared_ptr<const SafetensorsFile>> parse(
+      std::shared_ptr<const MappedFile> file);
 
   std::span<const TensorEntry> tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -50,7 +53,9 @@ std::optional<std::string_view> safetensors_dtype_of_layout(Layout layout);
 Status write_safetensors(const std::filesystem::path& path, std::span<const TensorEntry> tensors,
                          const std::map<std::string, std::string>& metadata);
 // The same in shards of at most `shard_bytes`, with model.safetensors.index.json beside them.
-Status write_safetensors_sharded(const std::filesystem::path& folder, std::span<const TensorEntry> tensors,
-                                 const std::map<std::string, std::string>& metadata, uint64_t shard_bytes);
+Status write_safetensors_sharded(const std::filesystem::path& folder,
+                                 std::span<const TensorEntry> tensors,
+                                 const std::map<std::string, std::string>& metadata,
+                                 uint64_t shard_bytes);
 
 }  // namespace ingot
