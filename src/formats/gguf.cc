@@ -19,6 +19,8 @@ constexpr uint32_t kDefaultAlignment = 32;
 constexpr uint64_t kMinKeyValueBytes = 8 + 1 + 4 + 1;
 constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
 
+constexpr uint64_t kTensorCountAt = 8;
+
 struct Header {
   uint64_t tensors = 0;
   uint64_t key_values = 0;
@@ -40,19 +42,23 @@ Status check_version(const ByteReader& reader, uint32_t version) {
 
 // Counts size loops and memory, so they are held against the bytes that are left before anything
 // else.
+Status check_fits(const ByteReader& reader, std::string_view field, uint64_t at, uint64_t count,
+                  uint64_t min_bytes) {
+  if (count <= reader.remaining() / min_bytes) return Status::ok();
+  return reader.error(field, at,
+                      fmt::format("{} cannot fit into the {} bytes that are left; the file is cut "
+                                  "off or corrupt, download it again",
+                                  count, reader.remaining()));
+}
+
 Result<uint64_t> read_count(ByteReader& reader, std::string_view field, uint64_t limit,
                             uint64_t min_bytes) {
   const uint64_t at = reader.offset();
   INGOT_TRY(const uint64_t count, reader.read<uint64_t>(field));
-  if (count > limit)
+  if (count > limit) {
     return reader.error(field, at, fmt::format("{}, more than the limit of {}", count, limit));
-  if (count > reader.remaining() / min_bytes) {
-    return reader.error(
-        field, at,
-        fmt::format("{} cannot fit into the {} bytes that are left; the file is cut off or "
-                    "corrupt, download it again",
-                    count, reader.remaining()));
   }
+  INGOT_TRY(check_fits(reader, field, at, count, min_bytes));
   return count;
 }
 
@@ -185,6 +191,7 @@ Result<std::shared_ptr<const GgufFile>> GgufFile::parse(std::shared_ptr<const Ma
     INGOT_TRY(const int64_t value, metadata.integer("general.alignment"));
     alignment = static_cast<uint32_t>(value);
   }
+  INGOT_TRY(check_fits(reader, "tensor count", kTensorCountAt, header.tensors, kMinTensorBytes));
   INGOT_TRY(gguf->tensors_, read_gguf_tensors(reader, bytes, header.tensors, alignment));
   gguf->file_ = std::move(file);
   return std::shared_ptr<const GgufFile>(std::move(gguf));
