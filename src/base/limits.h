@@ -18,6 +18,9 @@ inline constexpr size_t kJsonNodes = 500'000;        // config-sized documents (
 inline constexpr uint64_t kConfigBytes = 16 * kMiB;  // config.json, tokenizer_config.json, ...
 inline constexpr uint64_t kTokenizerJsonBytes = 256 * kMiB;  // streamed, never a DOM
 
+// Any container: a tensor's name, a metadata key.
+inline constexpr uint64_t kTensorNameBytes = 65'535;
+
 // GGUF.
 inline constexpr uint64_t kGgufKeyValues = 65'536;
 inline constexpr uint64_t kGgufStringBytes = 16 * kMiB;
@@ -32,7 +35,12 @@ inline constexpr uint32_t kGgufSplits = 10'000;
 inline constexpr uint64_t kSafetensorsHeaderBytes = 100'000'000;
 inline constexpr size_t kSafetensorsDepth = 4;
 inline constexpr size_t kSafetensorsDims = 8;
+inline constexpr size_t kSafetensorsTensors = 262'144;  // in one file
+inline constexpr size_t kSafetensorsMetadataEntries = 65'536;
+inline constexpr uint64_t kSafetensorsMetadataBytes = 16 * kMiB;
 inline constexpr size_t kSafetensorsShards = 10'000;
+inline constexpr uint64_t kSafetensorsIndexBytes = 128 * kMiB;
+inline constexpr size_t kSafetensorsIndexTensors = 500'000;  // the largest seen has 210,000
 
 // Model hyper-parameters (config.json, GGUF metadata).
 inline constexpr int64_t kLayers = 4'096;

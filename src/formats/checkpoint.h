@@ -3,12 +3,12 @@
 // file, or a folder of shards. Finds tensors by name; knows nothing of architectures.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
@@ -20,9 +20,9 @@ namespace ingot {
 // Immutable; thread-safe. Owns every mapping its views point into.
 class Checkpoint {
  public:
-  // A .gguf file (splits *-00001-of-000NN.gguf are found beside it), a .safetensors file, or a
-  // folder with model.safetensors.index.json, model.safetensors or a single .safetensors or .gguf
-  // file. Pickled weights (.bin, .pt, .pth, .pkl) are refused with a sentence.
+  // A .gguf file (splits *-00001-of-000NN.gguf are found beside it), a .safetensors file or index,
+  // or a folder with model.safetensors.index.json, model.safetensors or a single .safetensors or
+  // .gguf file. Pickled weights (.bin, .pt, .pth, .pkl) are refused with a sentence.
   static Result<std::shared_ptr<const Checkpoint>> open(const std::filesystem::path& path);
   static Result<std::shared_ptr<const Checkpoint>> from_gguf(std::shared_ptr<const GgufFile> file);
 
@@ -41,11 +41,18 @@ class Checkpoint {
 
  private:
   Checkpoint() = default;
-  Status add_all();
+  Status open_folder();
+  Status open_file(const std::filesystem::path& path);
+  Status open_gguf(const std::filesystem::path& path);
+  Status open_index(const std::filesystem::path& path);
+  template <class File>
+  void add_all(const File& file);
+  Status sort_names();
   std::vector<std::shared_ptr<const GgufFile>> gguf_;
   std::vector<std::shared_ptr<const SafetensorsFile>> safetensors_;
-  std::unordered_map<std::string_view, const TensorEntry*> by_name_;
   std::vector<const TensorEntry*> order_;
+  std::vector<const TensorEntry*>
+      by_name_;  // sorted: hostile names cannot slow it down as they can a hash
   std::filesystem::path folder_;
   std::string name_;
 };

@@ -8,10 +8,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "base/mapped_file.h"
@@ -19,10 +20,6 @@
 #include "formats/tensor_entry.h"
 
 namespace ingot {
-
-// An array value, kept as a view of the file: numbers are read on demand, strings are found by a
-// one-time index of offsets. The element count and every length have been checked at open.
-class GgufArray;
 
 enum class GgufType : uint32_t {
   kUint8,
@@ -40,7 +37,15 @@ enum class GgufType : uint32_t {
   kFloat64,
 };
 
-class GgufValue;
+// A value as it stands in the file, decoded on demand: a vocabulary of a million strings costs
+// nothing until it is asked for. Plain data; the file must outlive it.
+struct GgufValue {
+  GgufType type = GgufType::kUint8;  // of the scalar, or of the array's elements; never kArray
+  bool is_array = false;
+  uint64_t count = 1;
+  uint64_t offset = 0;               // where the value begins in the file, for messages
+  std::span<const std::byte> bytes;  // a scalar string without its length; all else as stored
+};
 
 // Key-values of one file (splits: of the first). Immutable after open; thread-safe.
 class GgufMetadata {
@@ -53,8 +58,8 @@ class GgufMetadata {
   Result<double> number(std::string_view key) const;
   Result<bool> boolean(std::string_view key) const;
   Result<std::vector<std::string_view>> strings(std::string_view key) const;
-  Result<std::vector<int64_t>> integers(
-      std::string_view key) const;  // also a scalar, as one element
+  // Also of a scalar, as one element; bools count as 0 and 1 (per-layer switches are stored so).
+  Result<std::vector<int64_t>> integers(std::string_view key) const;
   Result<std::vector<float>> numbers(std::string_view key) const;
   // Keys in file order, and a value printed for people (arrays abbreviated).
   std::vector<std::string_view> keys() const;
@@ -62,8 +67,11 @@ class GgufMetadata {
 
  private:
   friend class GgufFile;
-  std::vector<std::pair<std::string_view, std::shared_ptr<const GgufValue>>> values_;
-  std::map<std::string_view, size_t, std::less<>> index_;
+  Result<const GgufValue*> find(std::string_view key) const;
+  Status type_error(std::string_view key, const GgufValue& value, std::string_view wanted) const;
+
+  std::vector<std::pair<std::string_view, GgufValue>> values_;  // in file order
+  std::map<std::string_view, size_t> index_;
   std::string source_;
 };
 
@@ -102,6 +110,7 @@ class GgufWriter {
   void set(std::string key, std::vector<int32_t> values);
   void set(std::string key, std::vector<uint32_t> values);
   void set(std::string key, std::vector<float> values);
+  void set(std::string key, std::vector<uint8_t> values);
   // The tensor's bytes must live until write().
   void add(std::string name, const TensorView& tensor);
   Status write(const std::filesystem::path& path) const;

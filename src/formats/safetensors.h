@@ -3,9 +3,11 @@
 // Reading maps and validates; tensors are views, nothing is copied.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
