@@ -16,22 +16,29 @@ namespace ingot {
 
 enum class ActivationLayout : uint8_t {
   kF32,     // [tokens, cols] floats, as they are
-  kQ8G32,   // per 32 values: float scale, int8 codes, and what affine kernels need of their sum
-  kQ8G256,  // per 256 values: float scale, int8 codes, int16 sums of each 16 codes
+  kQ8G32,   // int8 codes with a scale and a sum per 32 values
+  kQ8G256,  // int8 codes with a scale per 256 values and a sum per 16
 };
 
-// A block header per packed layout. codes = round(x / scale), scale = max|x| / 127, 0 for all-zero.
-struct Q8G32 {
-  float scale;
-  int32_t sum;  // of the codes
-  int8_t codes[32];
+// 256 columns of a packed row. value = scale * code, code = round(value / scale) in [-127, 127],
+// scale = max|value| / 127. A group of zeros has scale 0; one with a NaN or an infinity has scale
+// NaN and codes 0, so that what is wrong shows in every output that reads it.
+inline constexpr int64_t kPackedColumns = 256;
+struct Q8G32 {  // when cols is no multiple of 256, the groups past the end are zero
+  float scales[8];
+  int32_t sums[8];  // of each 32 codes
+  int8_t codes[kPackedColumns];
 };
 struct Q8G256 {
   float scale;
   int16_t sums[16];  // of each 16 codes
-  int8_t codes[256];
+  int8_t codes[kPackedColumns];
 };
 
+// Columns that one scale covers; a row must fill whole groups.
+constexpr int64_t activation_group(ActivationLayout layout) {
+  return layout == ActivationLayout::kF32 ? 1 : layout == ActivationLayout::kQ8G32 ? 32 : 256;
+}
 size_t activation_row_bytes(ActivationLayout layout, int64_t cols);
 
 // Packs rows [begin, end) of x into `out` (row i at out + i * activation_row_bytes). cols is a

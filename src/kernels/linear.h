@@ -17,8 +17,8 @@
 namespace ingot {
 
 struct LinearArgs {
-  const std::byte*
-      weights;  // [rows, cols] in the kernel's layout, rows contiguous, naturally aligned
+  Layout layout;             // of the weights; kernels that decode any layout ask it
+  const std::byte* weights;  // [rows, cols], rows contiguous; blocks aligned to their struct
   int64_t weight_row_bytes;
   int64_t cols;        // a multiple of the layout's and the activation's group
   const std::byte* x;  // [tokens] rows in the kernel's activation layout, contiguous

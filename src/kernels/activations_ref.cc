@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/activations_ref.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace ingot::ref {
+namespace {
+
+// Below it 127 / max would overflow; nothing a float sum could see is lost.
+constexpr float kSmallest = 0x1p-120F;
+
+// Writes `count` codes and returns their scale.
+float quantize(const float* x, int64_t count, int8_t* codes) {
+  // Compared as bits, so that a NaN is larger than everything.
+  uint32_t largest_bits = 0;
+  for (int64_t i = 0; i < count; ++i)
+    largest_bits = std::max(largest_bits, std::bit_cast<uint32_t>(x[i]) & 0x7FFFFFFFu);
+  const auto largest = std::bit_cast<float>(largest_bits);
+  const bool is_finite = std::isfinite(largest);
+  const bool is_usable = is_finite && largest >= kSmallest;
+  const float inverse = is_usable ? 127.0F / largest : 0.0F;
+  for (int64_t i = 0; i < count; ++i)
+    codes[i] = is_usable ? static_cast<int8_t>(std::nearbyint(x[i] * inverse)) : int8_t{0};
+  if (!is_finite) return std::numeric_limits<float>::quiet_NaN();
+  return is_usable ? largest / 127.0F : 0.0F;
+}
+
+int sum(const int8_t* codes, int64_t count) {
+  int total = 0;
+  for (int64_t i = 0; i < count; ++i)
+    total += codes[i];
+  return total;
+}
+
+}  // namespace
+
+void pack_q8g32(const PackArgs& args, int64_t begin, int64_t end) {
+  const auto row_bytes =
+      static_cast<int64_t>(activation_row_bytes(ActivationLayout::kQ8G32, args.cols));
+  for (int64_t token = begin; token < end; ++token) {
+    const float* x = args.x + token * args.cols;
+    auto* blocks = reinterpret_cast<Q8G32*>(args.out + token * row_bytes);
+    for (int64_t col = 0; col < args.cols; col += kPackedColumns) {
+      Q8G32& block = blocks[col / kPackedColumns];
+      block = Q8G32{};
+      for (int64_t group = 0; group < 8 && col + group * 32 < args.cols; ++group) {
+        int8_t* codes = block.codes + group * 32;
+        block.scales[group] = quantize(x + col + group * 32, 32, codes);
+        block.sums[group] = sum(codes, 32);
+      }
+    }
+  }
+}
+
+void pack_q8g256(const PackArgs& args, int64_t begin, int64_t end) {
+  const auto row_bytes =
+      static_cast<int64_t>(activation_row_bytes(ActivationLayout::kQ8G256, args.cols));
+  for (int64_t token = begin; token < end; ++token) {
+    const float* x = args.x + token * args.cols;
+    auto* blocks = reinterpret_cast<Q8G256*>(args.out + token * row_bytes);
+    for (int64_t col = 0; col < args.cols; col += kPackedColumns) {
+      Q8G256& block = blocks[col / kPackedColumns];
+      block.scale = quantize(x + col, kPackedColumns, block.codes);
+      for (int64_t group = 0; group < 16; ++group)
+        block.sums[group] = static_cast<int16_t>(sum(block.codes + group * 16, 16));
+    }
+  }
+}
+
+}  // namespace ingot::ref

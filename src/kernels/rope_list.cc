@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/check.h"
+#include "kernels/rope.h"
+#include "kernels/rope_ref.h"
+#if INGOT_X86
+#include "kernels/cpu/avx2/rope.h"
+#endif
+
+namespace ingot {
+namespace {
+
+constexpr RopeKernel kRopeKernels[] = {
+#if INGOT_X86
+    {"rope_avx2", Target::kAvx2, cpu::rope_avx2},
+#endif
+    {"rope_ref", Target::kScalar, ref::rope},
+};
+
+}  // namespace
+
+std::span<const RopeKernel> rope_kernels() {
+  return kRopeKernels;
+}
+
+const RopeKernel& choose_rope(TargetSet targets) {
+  const auto it = std::ranges::find_if(
+      kRopeKernels, [&](const RopeKernel& kernel) { return targets.has(kernel.target); });
+  INGOT_CHECK(it != std::end(kRopeKernels));  // every set has the scalar target
+  return *it;
+}
+
+}  // namespace ingot

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/target.h"
+
+#include <gtest/gtest.h>
+
+namespace ingot {
+namespace {
+
+TEST(TargetSet, AutoIsEverythingThisMachineHas) {
+  EXPECT_EQ(TargetSet::parse("auto")->to_string(), TargetSet::of_this_machine().to_string());
+}
+
+TEST(TargetSet, ReferenceIsScalarAlone) {
+  EXPECT_EQ(TargetSet::parse("reference")->to_string(), "scalar");
+  EXPECT_EQ(TargetSet::parse("scalar")->to_string(), "scalar");
+}
+
+TEST(TargetSet, ANamedTargetBringsTheReferencesWithIt) {
+  if (!TargetSet::of_this_machine().has(Target::kAvx2)) GTEST_SKIP() << "no AVX2 here";
+  EXPECT_EQ(TargetSet::parse("avx2")->to_string(), "avx2 scalar");
+}
+
+TEST(TargetSet, RefusesUnknownNamesAndSaysWhatThereIs) {
+  const auto result = TargetSet::parse("avx9");
+  ASSERT_FALSE(result.is_ok());
+  EXPECT_NE(result.status().message().find("scalar"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ingot
