@@ -12,63 +12,9 @@
 #include <string_view>
 
 #include "base/checked.h"
+#include "blocks/layout_id.h"
 
 namespace ingot {
-
-// Names follow the field's own (GGML for blocks, safetensors for elements), hence the underscores.
-enum class Layout : uint8_t {
-  // one element each
-  kF32,
-  kF16,
-  kBF16,
-  kF64,
-  kF8_E4M3,
-  kF8_E5M2,
-  kF8_E8M0,
-  kI8,
-  kI16,
-  kI32,
-  kI64,
-  kU8,
-  kU16,
-  kU32,
-  kU64,
-  kBool,
-  kC64,
-  // several elements in a few bytes, no scale (safetensors' packed floats)
-  kF4_E2M1,
-  kF6_E2M3,
-  kF6_E3M2,
-  // blocks with scales
-  kQ4_0,
-  kQ4_1,
-  kQ5_0,
-  kQ5_1,
-  kQ8_0,
-  kQ8_1,
-  kQ2_K,
-  kQ3_K,
-  kQ4_K,
-  kQ5_K,
-  kQ6_K,
-  kQ8_K,
-  kIQ1_S,
-  kIQ1_M,
-  kIQ2_XXS,
-  kIQ2_XS,
-  kIQ2_S,
-  kIQ3_XXS,
-  kIQ3_S,
-  kIQ4_NL,
-  kIQ4_XS,
-  kTQ1_0,
-  kTQ2_0,
-  kMXFP4,
-  kNVFP4,
-  kQ1_0,
-  kQ2_0,
-};
-inline constexpr size_t kLayoutCount = static_cast<size_t>(Layout::kQ2_0) + 1;
 
 struct LayoutInfo {
   Layout layout;
@@ -84,9 +30,11 @@ std::optional<Layout> layout_named(std::string_view name);  // case-insensitive
 CheckedSize storage_bytes(Layout layout, CheckedSize elements);
 
 // Exact decode of whole blocks to float: the truth that every kernel is tested against.
-// out.size() must be a multiple of the block; bytes.size() its storage. Integers convert by value.
+// out.size() must be a multiple of the block; bytes.size() its storage, at any alignment. Integers
+// convert by value, F64 rounds to float, C64 gives its real part.
 void dequantize(Layout layout, std::span<const std::byte> bytes, std::span<float> out);
-// False when a scale in these blocks (or an element of a float layout) is NaN or infinite.
+// False when a scale in these blocks (or an element of a float layout) is NaN or infinite. An F64
+// counts as infinite when it is so as a float. bytes.size() must be whole blocks.
 bool is_finite(Layout layout, std::span<const std::byte> bytes);
 
 }  // namespace ingot
