@@ -14,10 +14,9 @@ namespace ingot {
 class CheckedSize {
  public:
   constexpr CheckedSize() = default;
-  template <std::integral T>
-  constexpr CheckedSize(
-      T value)  // NOLINT(google-explicit-constructor): sizes mix freely with literals
-      : value_(static_cast<uint64_t>(value)), is_valid_(value >= T{0}) {}
+  template <std::integral T>  // implicit, because sizes mix freely with literals
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr CheckedSize(T value) : value_(static_cast<uint64_t>(value)), is_valid_(value >= T{0}) {}
 
   constexpr bool is_valid() const { return is_valid_; }
   constexpr std::optional<uint64_t> value() const {

@@ -44,8 +44,8 @@ Status::Status(StatusCode code, std::string message) {
 }
 
 const std::string& Status::message() const {
-  static const std::string empty;
-  return state_ ? state_->message : empty;
+  static const std::string kEmpty;
+  return state_ ? state_->message : kEmpty;
 }
 
 Status Status::with_context(std::string_view context) const {

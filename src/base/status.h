@@ -159,10 +159,12 @@ auto catching(StatusCode failure, Function&& function) -> Result<decltype(functi
   } while (false)
 #define INGOT_TRY_MANY(declaration, ...) \
   INGOT_TRY_NAMED(INGOT_TRY_CAT(ingot_result_, __LINE__), declaration, (__VA_ARGS__))
+// NOLINTBEGIN(bugprone-macro-parentheses): names and declarations cannot stand in parentheses
 #define INGOT_TRY_NAMED(name, declaration, expression) \
   auto name = expression;                              \
   if (!name.is_ok()) [[unlikely]]                      \
     return ::ingot::as_status(name);                   \
   declaration = *std::move(name)
+// NOLINTEND(bugprone-macro-parentheses)
 #define INGOT_TRY_CAT(a, b) INGOT_TRY_CAT2(a, b)
 #define INGOT_TRY_CAT2(a, b) a##b
