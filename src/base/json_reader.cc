@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json_reader.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,25 @@
 #include "base/utf8.h"
 
 namespace ingot {
+namespace {
+
+// Tells a number too small for a double from one too large, by the place of its first digit.
+bool is_below_one(std::string_view number) {
+  const size_t exponent_at = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view mantissa = number.substr(0, exponent_at);
+  const size_t point = std::min(mantissa.find('.'), mantissa.size());
+  const size_t first = std::min(mantissa.find_first_of("123456789"), mantissa.size());
+  const int64_t place = static_cast<int64_t>(point) - static_cast<int64_t>(first);
+  std::string_view digits = number.substr(std::min(exponent_at + 1, number.size()));
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  int64_t exponent = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  if (parsed.ec == std::errc::result_out_of_range) return digits.starts_with('-');
+  constexpr int64_t kFar = int64_t{1} << 62;
+  return place + std::clamp(exponent, -kFar, kFar) < 0;
+}
+
+}  // namespace
 
 Status JsonReader::error(std::string_view what) const {
   return Status::invalid_data("{}: JSON at offset {}: {}", source_, offset_, what);
@@ -230,11 +250,8 @@ double JsonReader::number() const {
   if (text_ == "-Infinity") return -std::numeric_limits<double>::infinity();
   double value = 0;
   const auto [end, problem] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-  if (problem == std::errc::result_out_of_range) {
-    // from_chars leaves the value alone: tell overflow from underflow by the exponent's sign.
-    const size_t exponent = text_.find_first_of("eE");
-    const bool is_tiny = exponent != std::string_view::npos && text_[exponent + 1] == '-';
-    value = is_tiny ? 0.0 : std::numeric_limits<double>::infinity();
+  if (problem == std::errc::result_out_of_range) {  // from_chars leaves the value alone
+    value = is_below_one(text_) ? 0.0 : std::numeric_limits<double>::infinity();
     return text_[0] == '-' ? -value : value;
   }
   return value;

@@ -135,10 +135,11 @@ std::shared_ptr<const MappedFile> MappedFile::from_memory(std::span<const std::b
 
 MappedFile::~MappedFile() {
   if (slot_ < 0) return;
-  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  // Before the address can be given to another mapping, which claims a slot of its own.
   Mapping& mapping = g_mappings[static_cast<size_t>(slot_)];
   mapping.end.store(0);
   mapping.begin.store(0);
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 Status MappedFile::check_intact() const {

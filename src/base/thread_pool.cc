@@ -45,6 +45,7 @@ ThreadPool::~ThreadPool() {
   is_stopping_.store(true);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
+  workers_.clear();  // joins, while the members they use still live
 }
 
 void ThreadPool::run_task(const ThreadTask& task) {
