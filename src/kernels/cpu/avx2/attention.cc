@@ -48,22 +48,6 @@ void store(const float* from, int64_t count, std::byte* to) {
                    static_cast<size_t>((count - i) * Elements::kBytes));
 }
 
-// Eight sums at once, each in the order of sum_lanes.
-__m256 sum_lanes_of_8(const __m256 (&v)[8]) {
-  __m256 fours[4];  // i: lanes l + (l + 4) of v[i], then of v[i + 4]
-  for (int i = 0; i < 4; ++i) {
-    fours[i] = _mm256_add_ps(_mm256_permute2f128_ps(v[i], v[i + 4], 0x20),
-                             _mm256_permute2f128_ps(v[i], v[i + 4], 0x31));
-  }
-  __m256 twos[2];  // per half: two of v[2i], two of v[2i + 1]
-  for (int i = 0; i < 2; ++i) {
-    twos[i] = _mm256_add_ps(_mm256_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0x44),
-                            _mm256_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0xEE));
-  }
-  return _mm256_add_ps(_mm256_shuffle_ps(twos[0], twos[1], 0x88),
-                       _mm256_shuffle_ps(twos[0], twos[1], 0xDD));
-}
-
 template <class Elements, int64_t Heads, int64_t Positions>
 void score_tile(const float* q, const std::byte* keys, int64_t dim, __m256 (&sums)[8]) {
   static_assert(Heads * Positions <= 8);

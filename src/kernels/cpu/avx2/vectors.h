@@ -26,6 +26,31 @@ namespace {
   return _mm_cvtsi128_si32(half);
 }
 
+// Eight sums at once, each in the order of sum_lanes.
+[[maybe_unused]] inline __m256 sum_lanes_of_8(const __m256 (&v)[8]) {
+  __m256 fours[4];  // i: lanes l + (l + 4) of v[i], then of v[i + 4]
+  for (int i = 0; i < 4; ++i) {
+    fours[i] = _mm256_add_ps(_mm256_permute2f128_ps(v[i], v[i + 4], 0x20),
+                             _mm256_permute2f128_ps(v[i], v[i + 4], 0x31));
+  }
+  __m256 twos[2];  // per half: two of v[2i], two of v[2i + 1]
+  for (int i = 0; i < 2; ++i) {
+    twos[i] = _mm256_add_ps(_mm256_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0x44),
+                            _mm256_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0xEE));
+  }
+  return _mm256_add_ps(_mm256_shuffle_ps(twos[0], twos[1], 0x88),
+                       _mm256_shuffle_ps(twos[0], twos[1], 0xDD));
+}
+[[maybe_unused]] inline __m256i sum_lanes_of_8(const __m256i (&v)[8]) {
+  __m256i twos[4];  // per half: two sums of v[i], two of v[i + 1]
+  for (int i = 0; i < 4; ++i)
+    twos[i] = _mm256_hadd_epi32(v[2 * i], v[2 * i + 1]);
+  const __m256i low = _mm256_hadd_epi32(twos[0], twos[1]);
+  const __m256i high = _mm256_hadd_epi32(twos[2], twos[3]);
+  return _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20),
+                          _mm256_permute2x128_si256(low, high, 0x31));
+}
+
 // The first `count` < 8 lanes on.
 [[maybe_unused]] inline __m256i lane_mask(int64_t count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int32_t>(count)),

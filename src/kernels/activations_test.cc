@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/activations.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "kernels/test_random.h"
+
+namespace ingot {
+namespace {
+
+std::vector<std::byte> pack(const PackKernel& kernel, const std::vector<float>& x, int64_t tokens,
+                            int64_t cols) {
+  std::vector<std::byte> out(
+      activation_row_bytes(kernel.layout, cols) * static_cast<size_t>(tokens), std::byte{0xFF});
+  kernel.run({x.data(), cols, out.data()}, 0, tokens);
+  return out;
+}
+
+TEST(Activations, EveryListedPackerGivesTheReferencesBytes) {
+  Random random(test_seed());
+  for (const PackKernel& kernel : pack_kernels()) {
+    if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    SCOPED_TRACE(kernel.name);
+    const PackKernel* truth = choose_pack(kernel.layout, TargetSet::scalar_only());
+    for (const int64_t groups : {1, 3, 8, 13}) {
+      const int64_t cols = groups * activation_group(kernel.layout);
+      std::vector<float> x = random.normals(3 * cols);
+      for (int64_t i = 0; i < 32; ++i)
+        x[static_cast<size_t>(i)] = 0;  // a group of zeros
+      x[static_cast<size_t>(cols)] = 1e-40F;
+      EXPECT_EQ(pack(kernel, x, 3, cols), pack(*truth, x, 3, cols));
+    }
+  }
+}
+
+TEST(Activations, CodesAreWithinHalfAStepOfTheInput) {
+  Random random(test_seed());
+  const std::vector<float> x = random.normals(512);
+  for (const PackKernel& kernel : pack_kernels()) {
+    if (kernel.layout != ActivationLayout::kQ8G256) continue;
+    if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    const std::vector<std::byte> out = pack(kernel, x, 1, 512);
+    for (size_t i = 0; i < 512; ++i) {
+      Q8G256 block;
+      std::memcpy(&block, out.data() + i / 256 * sizeof(block), sizeof(block));
+      EXPECT_NEAR(block.scale * static_cast<float>(block.codes[i % 256]), x[i],
+                  block.scale * 0.5001F);
+    }
+  }
+}
+
+TEST(Activations, AnythingNotFiniteMakesItsGroupsScaleNaN) {
+  for (const PackKernel& kernel : pack_kernels()) {
+    if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    if (kernel.layout != ActivationLayout::kQ8G32) continue;
+    std::vector<float> x(96, 1.0F);
+    x[5] = std::numeric_limits<float>::quiet_NaN();
+    x[40] = -std::numeric_limits<float>::infinity();
+    const std::vector<std::byte> out = pack(kernel, x, 1, 96);
+    Q8G32 block;
+    std::memcpy(&block, out.data(), sizeof(block));
+    EXPECT_TRUE(std::isnan(block.scales[0])) << kernel.name;
+    EXPECT_TRUE(std::isnan(block.scales[1])) << kernel.name;
+    EXPECT_EQ(block.sums[0], 0);
+    EXPECT_EQ(block.scales[2], 1.0F / 127);
+    EXPECT_EQ(block.sums[2], 32 * 127);
+    EXPECT_EQ(block.scales[3], 0) << "past the end";
+  }
+}
+
+TEST(Activations, PacksANewInputAnew) {
+  ThreadPool pool(2);
+  const Exec exec(pool);
+  Activations activations(TargetSet::of_this_machine());
+  const std::vector<float> ones(64, 1.0F);
+  const std::vector<float> twos(64, 2.0F);
+  activations.set(ones.data(), 1, 64);
+  Q8G32 block;
+  std::memcpy(&block, activations.rows(ActivationLayout::kQ8G32, exec), sizeof(block));
+  EXPECT_EQ(block.scales[0], 1.0F / 127);
+  activations.set(twos.data(), 1, 64);
+  std::memcpy(&block, activations.rows(ActivationLayout::kQ8G32, exec), sizeof(block));
+  EXPECT_EQ(block.scales[0], 2.0F / 127);
+}
+
+}  // namespace
+}  // namespace ingot
