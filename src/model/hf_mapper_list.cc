@@ -8,9 +8,13 @@ namespace ingot {
 namespace {
 
 constexpr HfMapper kMappers[] = {
+    {"aquila", map_hf_llama},
+    {"arcee", map_hf_arcee},
+    {"bloom", map_hf_bloom},
     {"cohere", map_hf_cohere},
     {"cohere2", map_hf_cohere2},
     {"ernie4_5", map_hf_ernie4_5},
+    {"exaone", map_hf_exaone},
     {"exaone4", map_hf_exaone4},
     {"falcon", map_hf_falcon},
     {"gemma", map_hf_gemma},
@@ -21,13 +25,20 @@ constexpr HfMapper kMappers[] = {
     {"glm4", map_hf_glm4},
     {"gpt2", map_hf_gpt2},
     {"gpt_bigcode", map_hf_gpt_bigcode},
+    {"gpt_neo", map_hf_gpt_neo},
     {"gpt_neox", map_hf_gpt_neox},
+    {"gptj", map_hf_gptj},
     {"granite", map_hf_granite},
+    {"helium", map_hf_helium},
+    {"hunyuan_v1_dense", map_hf_hunyuan_v1_dense},
+    {"internlm2", map_hf_internlm2},
     {"llama", map_hf_llama},
     {"llava", map_hf_llava},
+    {"minicpm", map_hf_minicpm},
     {"ministral", map_hf_ministral},
     {"mistral", map_hf_mistral},
     {"mistral3", map_hf_mistral3},
+    {"mpt", map_hf_mpt},
     {"nemotron", map_hf_nemotron},
     {"olmo", map_hf_olmo},
     {"olmo2", map_hf_olmo2},
@@ -41,6 +52,7 @@ constexpr HfMapper kMappers[] = {
     {"smollm3", map_hf_smollm3},
     {"stablelm", map_hf_stablelm},
     {"starcoder2", map_hf_starcoder2},
+    {"xverse", map_hf_llama},
 };
 
 const HfMapper* find_mapper(std::string_view model_type) {

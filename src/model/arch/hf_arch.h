@@ -10,9 +10,12 @@
 
 namespace ingot {
 
+Result<ModelPlan> map_hf_arcee(const HfConfig& config);
+Result<ModelPlan> map_hf_bloom(const HfConfig& config);
 Result<ModelPlan> map_hf_cohere(const HfConfig& config);
 Result<ModelPlan> map_hf_cohere2(const HfConfig& config);
 Result<ModelPlan> map_hf_ernie4_5(const HfConfig& config);
+Result<ModelPlan> map_hf_exaone(const HfConfig& config);
 Result<ModelPlan> map_hf_exaone4(const HfConfig& config);
 Result<ModelPlan> map_hf_falcon(const HfConfig& config);
 Result<ModelPlan> map_hf_gemma(const HfConfig& config);
@@ -23,13 +26,20 @@ Result<ModelPlan> map_hf_glm(const HfConfig& config);
 Result<ModelPlan> map_hf_glm4(const HfConfig& config);
 Result<ModelPlan> map_hf_gpt2(const HfConfig& config);
 Result<ModelPlan> map_hf_gpt_bigcode(const HfConfig& config);
+Result<ModelPlan> map_hf_gpt_neo(const HfConfig& config);
 Result<ModelPlan> map_hf_gpt_neox(const HfConfig& config);
+Result<ModelPlan> map_hf_gptj(const HfConfig& config);
 Result<ModelPlan> map_hf_granite(const HfConfig& config);
+Result<ModelPlan> map_hf_helium(const HfConfig& config);
+Result<ModelPlan> map_hf_hunyuan_v1_dense(const HfConfig& config);
+Result<ModelPlan> map_hf_internlm2(const HfConfig& config);
 Result<ModelPlan> map_hf_llama(const HfConfig& config);
 Result<ModelPlan> map_hf_llava(const HfConfig& config);
+Result<ModelPlan> map_hf_minicpm(const HfConfig& config);
 Result<ModelPlan> map_hf_ministral(const HfConfig& config);
 Result<ModelPlan> map_hf_mistral(const HfConfig& config);
 Result<ModelPlan> map_hf_mistral3(const HfConfig& config);
+Result<ModelPlan> map_hf_mpt(const HfConfig& config);
 Result<ModelPlan> map_hf_nemotron(const HfConfig& config);
 Result<ModelPlan> map_hf_olmo(const HfConfig& config);
 Result<ModelPlan> map_hf_olmo2(const HfConfig& config);
