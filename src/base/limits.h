@@ -46,6 +46,7 @@ inline constexpr size_t kSafetensorsIndexTensors = 500'000;  // the largest seen
 inline constexpr int64_t kLayers = 4'096;
 inline constexpr int64_t kHidden = 1 << 20;
 inline constexpr int64_t kHeads = 1 << 14;
+inline constexpr int64_t kHeadsOfAllLayers = 1 << 16;  // plans list interleaved heads one by one
 inline constexpr int64_t kHeadDim = 1 << 14;
 inline constexpr int64_t kVocab = 1 << 24;
 inline constexpr int64_t kContext = int64_t{1} << 32;

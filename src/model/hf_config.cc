@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/checked.h"
+
 namespace ingot {
 
 HfConfig::HfConfig(std::shared_ptr<const Json> json, std::string source, std::string prefix)
@@ -30,8 +32,21 @@ Status HfConfig::error(std::string_view key, std::string_view what) const {
   return Status::invalid_data("{}: field '{}{}': {}", source_, prefix_, key, what);
 }
 
+Status HfConfig::unsupported(std::string_view key, std::string_view what) const {
+  return Status::unsupported("{}: field '{}{}': {}", source_, prefix_, key, what);
+}
+
 bool HfConfig::has(std::string_view key) const {
   return find(key) != nullptr;
+}
+
+bool HfConfig::is_null(std::string_view key) const {
+  const auto it = json_->find(std::string(key));
+  return it != json_->end() && it->is_null();
+}
+
+bool HfConfig::is_empty() const {
+  return json_->empty();
 }
 
 std::string_view HfConfig::first_of(std::initializer_list<std::string_view> keys) const {
@@ -45,6 +60,7 @@ namespace {
 
 // Whole numbers, also when a tool wrote them as 128.0.
 std::optional<int64_t> as_integer(const Json& value) {
+  if (value.is_number_unsigned()) return narrow<int64_t>(value.get<uint64_t>());
   if (value.is_number_integer()) return value.get<int64_t>();
   if (!value.is_number_float()) return std::nullopt;
   const double number = value.get<double>();

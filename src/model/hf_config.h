@@ -30,6 +30,8 @@ class HfConfig {
   static Result<HfConfig> parse(std::string_view text, std::string_view source);
 
   bool has(std::string_view key) const;  // present and not null
+  // Present as null: "none", where an absent field would take its family's default.
+  bool is_null(std::string_view key) const;
   Result<int64_t> integer(std::string_view key, Range range) const;
   Result<int64_t> integer_or(std::string_view key, int64_t fallback, Range range) const;
   Result<double> number(std::string_view key) const;  // finite
@@ -44,11 +46,13 @@ class HfConfig {
   // A nested object ("rope_scaling", "text_config") under the same rules; empty when absent or
   // null.
   std::optional<HfConfig> object(std::string_view key) const;
+  bool is_empty() const;  // {}
   // First of these keys that is present (GPT-2 says n_embd where others say hidden_size).
   std::string_view first_of(std::initializer_list<std::string_view> keys) const;
 
   const std::string& source() const { return source_; }
   Status error(std::string_view key, std::string_view what) const;
+  Status unsupported(std::string_view key, std::string_view what) const;
 
  private:
   HfConfig(std::shared_ptr<const Json> json, std::string source, std::string prefix);

@@ -19,6 +19,7 @@ namespace ingot {
 struct ModelPlan {
   ModelSpec spec;
   WeightMap weights;
+  bool operator==(const ModelPlan&) const = default;
 };
 
 // From Hugging Face: `model_type` of config.json chooses the entry.
@@ -27,6 +28,8 @@ struct HfMapper {
   Result<ModelPlan> (*map)(const HfConfig& config);
 };
 std::span<const HfMapper> hf_mappers();
+// Chooses by model_type and runs it.
+Result<ModelPlan> plan_from_config(const HfConfig& config);
 
 // From GGUF: `general.architecture` chooses the entry. The checkpoint tells which tensors exist.
 struct GgufMapper {

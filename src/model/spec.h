@@ -21,6 +21,7 @@ struct NormSpec {
   float eps = 1e-5F;
   bool adds_one = false;   // the stored weight is w - 1 (Gemma, Nemotron)
   bool has_affine = true;  // false: no weight at all (OLMo 1)
+  bool operator==(const NormSpec&) const = default;
 };
 
 enum class RopeScaling : uint8_t { kNone, kLinear, kDynamic, kYarn, kLlama3, kLongRope };
@@ -44,6 +45,7 @@ struct RopeSpec {
   // Otherwise (GGUF's rope_freqs) short_factors apply always.
   std::vector<float> short_factors;
   std::vector<float> long_factors;
+  bool operator==(const RopeSpec&) const = default;
 };
 
 enum class QkNorm : uint8_t {
@@ -66,8 +68,11 @@ struct AttentionSpec {
   NormSpec qk_norm_spec;
   bool norm_after_rope = false;  // q/k norm on the rotated vectors
   bool uses_alibi = false;
+  float alibi_max = 8;    // the slopes are 2^(-alibi_max * i / heads), the usual rule
+  float alibi_scale = 1;  // multiplies them (Falcon: 1 / sqrt(key_dim))
   bool has_sinks = false;
   float clip_qkv = 0;  // 0: none; else q, k, v are clamped to +-clip (OLMo 1)
+  bool operator==(const AttentionSpec&) const = default;
 };
 using Mixer = std::variant<AttentionSpec>;
 
@@ -75,6 +80,7 @@ struct DenseFfnSpec {
   int64_t hidden = 0;
   Activation activation = Activation::kSilu;
   bool is_gated = true;  // down(act(gate(x)) * up(x)); else down(act(up(x)))
+  bool operator==(const DenseFfnSpec&) const = default;
 };
 using Ffn = std::variant<DenseFfnSpec>;
 
@@ -92,6 +98,7 @@ struct LayerSpec {
   bool has_mixer_post_norm = false;
   bool has_ffn_norm = true;
   bool has_ffn_post_norm = false;
+  bool operator==(const LayerSpec&) const = default;
 };
 
 struct ModelSpec {
@@ -114,6 +121,7 @@ struct ModelSpec {
   float logit_softcap = 0;
   std::vector<int32_t> eos_ids;  // from config or metadata; the tokenizer may know more
   int32_t bos_id = -1;
+  bool operator==(const ModelSpec&) const = default;
 };
 
 }  // namespace ingot

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@ namespace ingot {
 struct RowRange {
   int64_t begin;
   int64_t end;
+  bool operator==(const RowRange&) const = default;
 };
 
 // One tensor, or some of its rows in this order. A single range stays a view; several are gathered.
@@ -21,6 +23,7 @@ struct TensorPart {
   std::vector<RowRange> rows;  // empty: all
   bool is_transposed =
       false;  // stored [in, out] (GPT-2's Conv1D); row ranges count after transposing
+  bool operator==(const TensorPart&) const = default;
 };
 
 // The parts stacked along rows; no parts: the weight does not exist in this model. Vectors (norms,
@@ -42,16 +45,19 @@ struct TensorSource {
     return source;
   }
   bool exists() const { return !parts.empty(); }
+  bool operator==(const TensorSource&) const = default;
 };
 
 struct LinearSource {
   TensorSource weight;
   TensorSource bias;
+  bool operator==(const LinearSource&) const = default;
 };
 
 struct NormSource {
   TensorSource weight;
   TensorSource bias;
+  bool operator==(const NormSource&) const = default;
 };
 
 struct LayerSources {
@@ -69,6 +75,15 @@ struct LayerSources {
   LinearSource gate;
   LinearSource up;
   LinearSource down;
+  bool operator==(const LayerSources&) const = default;
+};
+
+// Checkpoints of one family differ in how names begin: GPT-2 stands on the hub without
+// "transformer.", GPT-NeoX's embed_out is also called lm_head.
+struct PrefixAlias {
+  std::string prefix;
+  std::string alternative;
+  bool operator==(const PrefixAlias&) const = default;
 };
 
 struct WeightMap {
@@ -84,6 +99,17 @@ struct WeightMap {
   TensorSource rope_short_factors;
   TensorSource rope_long_factors;
   std::vector<LayerSources> layers;
+  std::vector<PrefixAlias> aliases;
+
+  // The names a tensor may have in the file, in the order to look for them: `name`, then with each
+  // alias whose prefix it begins with. A tensor is absent when none of them is there.
+  std::vector<std::string> spellings(const std::string& name) const;
+  bool operator==(const WeightMap&) const = default;
 };
+
+// Every source that exists, optional ones too.
+void for_each_source(WeightMap& weights, const std::function<void(TensorSource&)>& visit);
+void for_each_source(const WeightMap& weights,
+                     const std::function<void(const TensorSource&)>& visit);
 
 }  // namespace ingot
