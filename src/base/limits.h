@@ -24,7 +24,7 @@ inline constexpr uint64_t kTensorNameBytes = 65'535;
 // GGUF.
 inline constexpr uint64_t kGgufKeyValues = 65'536;
 inline constexpr uint64_t kGgufStringBytes = 16 * kMiB;
-inline constexpr uint64_t kGgufArrayElements = 16 * 1024 * 1024;
+inline constexpr uint64_t kGgufArrayElements = uint64_t{16} * 1024 * 1024;
 inline constexpr uint32_t kGgufDims = 4;
 inline constexpr uint64_t kGgufTensors = 1'000'000;
 inline constexpr uint32_t kGgufAlignmentMin = 8;

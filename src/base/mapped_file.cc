@@ -33,7 +33,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
     const uintptr_t begin = mapping.begin.load(std::memory_order_acquire);
     if (begin == 0 || address < begin || address >= mapping.end.load(std::memory_order_acquire)) continue;
     const auto page_size = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-    void* page = reinterpret_cast<void*>(address & ~(page_size - 1));
+    void* page = static_cast<char*>(info->si_addr) - address % page_size;
     if (::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) break;
     mapping.is_broken.store(true, std::memory_order_release);
     return;

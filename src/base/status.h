@@ -154,11 +154,13 @@ auto catching(StatusCode failure, Function&& function) -> Result<decltype(functi
     if (auto ingot_status = (expression); !ingot_status.is_ok()) [[unlikely]] \
       return ::ingot::as_status(ingot_status);                                \
   } while (false)
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
 #define INGOT_TRY_MANY(declaration, ...) \
   INGOT_TRY_NAMED(INGOT_TRY_CAT(ingot_result_, __LINE__), declaration, (__VA_ARGS__))
 #define INGOT_TRY_NAMED(name, declaration, expression)              \
   auto name = expression;                                           \
   if (!name.is_ok()) [[unlikely]] return ::ingot::as_status(name);  \
   declaration = *std::move(name)
+// NOLINTEND(bugprone-macro-parentheses)
 #define INGOT_TRY_CAT(a, b) INGOT_TRY_CAT2(a, b)
 #define INGOT_TRY_CAT2(a, b) a##b
