@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to token ids and back, exactly as the model's own tokenizer does it. One class for all kinds:
-// Hugging Face tokenizer.json, SentencePiece tokenizer.model, and the vocabulary inside a GGUF file.
-// Encoding is linear in the input; no recursion, no std::regex.
+// Text to token ids and back, exactly as the model's own tokenizer does it. One class for all
+// kinds: Hugging Face tokenizer.json, SentencePiece tokenizer.model, and the vocabulary inside a
+// GGUF file. Encoding is linear in the input; no recursion, no std::regex.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,41 @@ struct EncodeOptions {
   bool parse_special = true;  // text that spells an added token becomes that token
 };
 
+// A text's ids, and how each is spelled: as in the vocabulary, except that an unknown word and an
+// added token show the text they stand for.
+struct Encoding {
+  std::vector<TokenId> ids;
+  std::vector<std::string> pieces;
+};
+
+// Turns tokens into text one by one. Text is final once it is returned.
+class DecodeStream {
+ public:
+  virtual ~DecodeStream() = default;
+  virtual std::string push(TokenId id) = 0;
+  virtual std::string finish() = 0;
+};
+
 // Immutable after load; thread-safe.
 class Tokenizer {
  public:
   // tokenizer.json if present, else tokenizer.model (with tokenizer_config.json's added tokens).
   static Result<std::shared_ptr<const Tokenizer>> from_folder(const std::filesystem::path& folder);
   static Result<std::shared_ptr<const Tokenizer>> from_gguf(const GgufMetadata& metadata);
-  static Result<std::shared_ptr<const Tokenizer>> from_tokenizer_json(std::string_view text, std::string_view source);
-  static Result<std::shared_ptr<const Tokenizer>> from_sentencepiece(std::span<const std::byte> bytes,
-                                                                     std::string_view source);
+  static Result<std::shared_ptr<const Tokenizer>> from_tokenizer_json(std::string_view text,
+                                                                      std::string_view source);
+  static Result<std::shared_ptr<const Tokenizer>> from_sentencepiece(
+      std::span<const std::byte> bytes, std::string_view source);
   virtual ~Tokenizer() = default;
 
-  virtual Result<std::vector<TokenId>> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  virtual Result<std::vector<TokenId>> encode(std::string_view text,
+                                              const EncodeOptions& options = {}) const = 0;
+  virtual Result<Encoding> encode_with_pieces(std::string_view text,
+                                              const EncodeOptions& options = {}) const = 0;
   // Unknown ids are skipped. Invalid UTF-8 in the result is replaced by U+FFFD.
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special = false) const = 0;
+  // The tokenizer must outlive the stream. TextDecoder is the usual way to use it.
+  virtual std::unique_ptr<DecodeStream> decode_stream(bool skip_special) const = 0;
   // The entry as the vocabulary spells it ("Ġhello", "▁the", "<0x0A>"); empty for an id outside it.
   virtual std::string_view piece(TokenId id) const = 0;
   virtual std::optional<TokenId> id_of(std::string_view piece) const = 0;
@@ -55,20 +76,18 @@ class Tokenizer {
 };
 
 // Turns a stream of tokens into a stream of text. The concatenation of push() results and finish()
-// equals decode() of all the tokens; bytes of an unfinished UTF-8 character are held back.
+// equals decode() of all the tokens; bytes of an unfinished UTF-8 character are held back. One
+// exception: where a vocabulary spells bytes as tokens ("<0xE2>"), decode() spoils a whole run of
+// them for one wrong byte; a stream keeps what it has already sent of a run longer than 64 bytes.
 class TextDecoder {
  public:
   explicit TextDecoder(const Tokenizer& tokenizer, bool skip_special = true)
-      : tokenizer_(&tokenizer), skip_special_(skip_special) {}
-  std::string push(TokenId id);
-  std::string finish();
+      : stream_(tokenizer.decode_stream(skip_special)) {}
+  std::string push(TokenId id) { return stream_->push(id); }
+  std::string finish() { return stream_->finish(); }
 
  private:
-  const Tokenizer* tokenizer_;
-  bool skip_special_;
-  // A window of recent tokens is decoded again at each push; the part already sent is dropped.
-  std::vector<TokenId> window_;
-  size_t sent_tokens_ = 0;
+  std::unique_ptr<DecodeStream> stream_;
 };
 
 }  // namespace ingot
