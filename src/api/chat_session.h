@@ -4,12 +4,15 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/loaded_model.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "engine/solo.h"
 
@@ -18,7 +21,8 @@ namespace ingot {
 struct ChatOptions {
   SamplingParams sampling;
   int64_t max_tokens = -1;
-  std::string system;  // empty: none
+  std::string system;         // empty: none
+  std::string chat_template;  // empty: the model's own
 };
 
 struct ChatTurn {
@@ -27,9 +31,14 @@ struct ChatTurn {
   int64_t prompt_tokens = 0;
   int64_t reused_tokens = 0;
   int64_t answer_tokens = 0;
+  int64_t dropped_messages = 0;  // that no longer fitted the context
   double prompt_seconds = 0;
   double decode_seconds = 0;
 };
+
+// Sees the answer in pieces of whole characters, one call per token (the piece may be empty while
+// text is held back); returning false stops the answer.
+using OnText = std::function<bool(std::string_view)>;
 
 // Models without a template get a plain "User: ... Assistant:" form. Single thread.
 class ChatSession {
@@ -37,27 +46,35 @@ class ChatSession {
   // `model` and `solo` must outlive it.
   static Result<ChatSession> create(const LoadedModel& model, Solo& solo, ChatOptions options);
 
-  // Adds the user's message, answers it. on_text sees the answer in pieces of whole characters;
-  // returning false stops it. When the conversation no longer fits, the oldest turns are dropped
-  // (the system message stays). An error leaves the conversation as it was before.
-  Result<ChatTurn> ask(std::string message, const std::function<bool(std::string_view)>& on_text);
-  // Answers the last user message again.
-  Result<ChatTurn> regenerate(const std::function<bool(std::string_view)>& on_text);
-  void reset();  // forgets all but the system message
+  // Adds the user's message, answers it. When the conversation no longer fits, the oldest turns are
+  // dropped (the system message stays). An error leaves the conversation as it was before.
+  Result<ChatTurn> ask(std::string message, const OnText& on_text);
+  // Answers the last user message again, with another seed.
+  Result<ChatTurn> regenerate(const OnText& on_text);
+  void reset() { messages_ = Json::array(); }  // forgets all but the system message
   ChatOptions& options() { return options_; }
+  // The turns; the system message stands in options().
   const Json& messages() const { return messages_; }
   void set_messages(Json messages) { messages_ = std::move(messages); }
 
  private:
   ChatSession(const LoadedModel& model, Solo& solo, ChatOptions options);
-  Result<std::vector<TokenId>> prompt_ids();
-  Result<ChatTurn> answer(const std::function<bool(std::string_view)>& on_text);
+  Result<std::vector<TokenId>> prompt_ids(const Json& messages) const;
+  Result<std::vector<TokenId>> fit(Json& messages, ChatTurn& turn) const;
+  Result<ChatTurn> answer(Json messages, const OnText& on_text);
 
   const LoadedModel* model_;
   Solo* solo_;
   ChatOptions options_;
   std::optional<ChatTemplate> template_;
-  Json messages_;
+  Json messages_ = Json::array();
+  uint64_t regenerations_ = 0;  // moves the seed, so that a second answer differs from the first
 };
+
+// One prompt for `messages` (a system message may come first): the template's, or the plain form
+// when `chat_template` is null. A template that refuses a system message gets it as part of the
+// first user message instead.
+Result<std::string> render_chat(const ChatTemplate* chat_template, const TextSide& text,
+                                const Json& messages);
 
 }  // namespace ingot

@@ -4,31 +4,18 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/text_side.h"
 #include "base/status.h"
 #include "engine/sampling.h"
 #include "formats/checkpoint.h"
 #include "model/model.h"
-#include "tokenizer/chat_template.h"
-#include "tokenizer/tokenizer.h"
 
 namespace ingot {
-
-// Tokenizer and template of a path: a GGUF file, a model folder, a folder with tokenizer files
-// only, or "default". No weights are touched.
-struct TextSide {
-  std::shared_ptr<const Tokenizer> tokenizer;  // null when the model has none
-  Status tokenizer_status;                     // why it is null
-  std::optional<ChatTemplateSource> chat_template;
-  std::string bos_token;  // as text, for templates; empty when there is none
-  std::string eos_token;
-};
-Result<TextSide> load_text_side(std::string_view path);
 
 struct LoadedModel {
   std::string name;  // what the user typed
@@ -44,7 +31,7 @@ Result<LoadedModel> load_model(std::string_view path, const ModelOptions& option
 // Opens the weights only (inspect): no kernels are chosen, nothing is checked beyond the container.
 Result<std::shared_ptr<const Checkpoint>> open_checkpoint(std::string_view path);
 
-// The embedded default model, a GGUF file.
+// The embedded default model, a GGUF file; empty when the program was built without one.
 std::span<const std::byte> default_model_bytes();
 
 }  // namespace ingot

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/chat_session.h"
+
+#include <algorithm>
+
+#include "api/stop_strings.h"
+
+namespace ingot {
+namespace {
+
+constexpr std::string_view kPlainStop = "\nUser:";
+
+Json message_of(std::string_view role, std::string text) {
+  return Json{{"role", role}, {"content", std::move(text)}};
+}
+
+std::string content_of(const Json& message) {
+  const auto content = message.find("content");
+  return content != message.end() && content->is_string() ? content->get<std::string>() : "";
+}
+
+bool has_role(const Json& message, std::string_view role) {
+  const auto found = message.find("role");
+  return found != message.end() && found->is_string() &&
+         found->get_ref<const std::string&>() == role;
+}
+
+std::string render_plain(const Json& messages) {
+  std::string text;
+  for (const Json& message : messages) {
+    if (has_role(message, "system")) {
+      text += content_of(message) + "\n\n";
+    } else {
+      text += has_role(message, "assistant") ? "Assistant: " : "User: ";
+      text += content_of(message) + "\n";
+    }
+  }
+  return text + "Assistant:";
+}
+
+// The system message as the opening of the first user message.
+Json with_system_merged(const Json& messages) {
+  Json merged = Json::array();
+  const std::string system = content_of(messages.front());
+  bool is_placed = false;
+  for (size_t i = 1; i < messages.size(); ++i) {
+    merged.push_back(messages[i]);
+    if (is_placed || !has_role(messages[i], "user")) continue;
+    merged.back()["content"] = system + "\n\n" + content_of(messages[i]);
+    is_placed = true;
+  }
+  return merged;
+}
+
+// Drops the first turn: a message and all that follow up to the next user message.
+void drop_oldest_turn(Json& messages) {
+  size_t end = 1;
+  while (end < messages.size() && !has_role(messages[end], "user"))
+    ++end;
+  messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+}  // namespace
+
+Result<std::string> render_chat(const ChatTemplate* chat_template, const TextSide& text,
+                                const Json& messages) {
+  if (chat_template == nullptr) return render_plain(messages);
+  ChatInput input;
+  input.messages = messages;
+  input.bos_token = text.bos_token;
+  input.eos_token = text.eos_token;
+  Result<std::string> prompt = chat_template->render(input);
+  const bool begins_with_system = !messages.empty() && has_role(messages.front(), "system");
+  if (prompt.is_ok() || prompt.status().code() != StatusCode::kRefused || !begins_with_system)
+    return prompt;
+  input.messages = with_system_merged(messages);
+  return chat_template->render(input);
+}
+
+ChatSession::ChatSession(const LoadedModel& model, Solo& solo, ChatOptions options)
+    : model_(&model), solo_(&solo), options_(std::move(options)) {}
+
+Result<ChatSession> ChatSession::create(const LoadedModel& model, Solo& solo, ChatOptions options) {
+  if (model.text.tokenizer == nullptr) return model.text.tokenizer_status;
+  ChatSession session(model, solo, std::move(options));
+  if (!session.options_.chat_template.empty()) {
+    INGOT_TRY(session.template_,
+              ChatTemplate::parse(session.options_.chat_template, "chat template"));
+  } else if (const auto& own = model.text.chat_template) {
+    INGOT_TRY(session.template_, ChatTemplate::parse(own->text, own->origin));
+  } else if (model.text.template_status.code() != StatusCode::kNotFound) {
+    return model.text.template_status;
+  }
+  return session;
+}
+
+Result<ChatTurn> ChatSession::ask(std::string message, const OnText& on_text) {
+  Json messages = messages_;
+  messages.push_back(message_of("user", std::move(message)));
+  return answer(std::move(messages), on_text);
+}
+
+Result<ChatTurn> ChatSession::regenerate(const OnText& on_text) {
+  Json messages = messages_;
+  while (!messages.empty() && !has_role(messages.back(), "user"))
+    messages.erase(messages.size() - 1);
+  if (messages.empty())
+    return Status::invalid_argument("there is no message to answer again; say something first");
+  ++regenerations_;
+  return answer(std::move(messages), on_text);
+}
+
+Result<std::vector<TokenId>> ChatSession::prompt_ids(const Json& messages) const {
+  Json all = Json::array();
+  if (!options_.system.empty()) all.push_back(message_of("system", options_.system));
+  for (const Json& message : messages)
+    all.push_back(message);
+  INGOT_TRY(const std::string prompt,
+            render_chat(template_ ? &*template_ : nullptr, model_->text, all));
+  // A template writes its own bos; the plain form leaves it to the tokenizer.
+  EncodeOptions options;
+  options.add_special = !template_.has_value();
+  return model_->text.tokenizer->encode(prompt, options);
+}
+
+// Drops old turns until the prompt leaves room for an answer.
+Result<std::vector<TokenId>> ChatSession::fit(Json& messages, ChatTurn& turn) const {
+  const int64_t context = solo_->context();
+  const int64_t room =
+      options_.max_tokens >= 0 ? std::min(options_.max_tokens, context / 2) : context / 4;
+  while (true) {
+    INGOT_TRY(std::vector<TokenId> ids, prompt_ids(messages));
+    const auto size = static_cast<int64_t>(ids.size());
+    if (size + room <= context) return ids;
+    const size_t before = messages.size();
+    Json fewer = messages;
+    drop_oldest_turn(fewer);
+    if (!fewer.empty()) {
+      messages = std::move(fewer);
+      turn.dropped_messages += static_cast<int64_t>(before - messages.size());
+    } else if (size < context) {
+      return ids;
+    } else {
+      return Status::invalid_argument(
+          "the message takes {} tokens, the context holds {}; shorten it or raise --ctx-size", size,
+          context);
+    }
+  }
+}
+
+Result<ChatTurn> ChatSession::answer(Json messages, const OnText& on_text) {
+  ChatTurn turn;
+  SoloRequest request;
+  INGOT_TRY(request.prompt, fit(messages, turn));
+  request.max_tokens = options_.max_tokens;
+  request.sampling = options_.sampling;
+  request.sampling.seed += regenerations_;
+  request.stop_ids = model_->stop_ids;
+  turn.prompt_tokens = static_cast<int64_t>(request.prompt.size());
+
+  TextDecoder decoder(*model_->text.tokenizer);
+  StopStrings stops(template_ ? std::vector<std::string>{}
+                              : std::vector<std::string>{std::string(kPlainStop)});
+  const auto emit = [&](std::string piece) {
+    if (!template_ && turn.text.empty()) piece.erase(0, piece.find_first_not_of(' '));
+    turn.text += piece;
+    return on_text(piece);
+  };
+  INGOT_TRY(const SoloResult result, solo_->generate(request, [&](TokenId id) {
+    const bool wants_more = emit(stops.push(decoder.push(id)));
+    return wants_more && !stops.has_matched();
+  }));
+  emit(stops.push(decoder.finish()) + stops.finish());
+
+  turn.finish = stops.has_matched() ? FinishReason::kStop : result.finish;
+  turn.reused_tokens = result.reused_tokens;
+  turn.answer_tokens = static_cast<int64_t>(result.ids.size());
+  turn.prompt_seconds = result.prompt_seconds;
+  turn.decode_seconds = result.decode_seconds;
+  messages.push_back(message_of("assistant", turn.text));
+  messages_ = std::move(messages);
+  return turn;
+}
+
+}  // namespace ingot

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every environment variable the program reads, in one place (docs/ARCHITECTURE.md lists them).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace ingot::environment {
+
+// NO_COLOR, set to anything but the empty string, switches colours off; so does TERM=dumb.
+bool wants_color();
+// TERM=dumb has no cursor movement: no line editing, no progress bar.
+bool has_cursor_movement();
+// $XDG_STATE_HOME/ingot, else $HOME/.local/state/ingot; nothing without a home.
+std::optional<std::filesystem::path> state_folder();
+
+}  // namespace ingot::environment

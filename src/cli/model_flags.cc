@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/model_flags.h"
+
+#include <map>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "cli/progress_bar.h"
+
+namespace ingot {
+
+void add_model_argument(CLI::App& command, std::string& model) {
+  command
+      .add_option("MODEL", model,
+                  "A GGUF file, a folder with safetensors, or `default` (the one inside)")
+      ->type_name("");
+}
+
+void add_log_level(CLI::App& command) {
+  static const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
+                                                          {"info", LogLevel::kInfo},
+                                                          {"warning", LogLevel::kWarning},
+                                                          {"error", LogLevel::kError}};
+  command
+      .add_option_function<std::string>(
+          "--log-level", [](const std::string& name) { set_log_level(kLevels.at(name)); },
+          "Least serious message to print: debug, info, warning (default) or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}, CLI::ignore_case))
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, std::string>{
+              {"debug", "debug"}, {"info", "info"}, {"warning", "warning"}, {"error", "error"}},
+          CLI::ignore_case))
+      ->type_name("LEVEL");
+}
+
+void add_model_flags(CLI::App& command, ModelFlags& flags) {
+  add_model_argument(command, flags.model);
+  constexpr const char* kGroup = "Running the model";
+  command
+      .add_option("-t,--threads", flags.threads,
+                  "Threads to compute with (0: all cores we may use)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N")
+      ->group(kGroup);
+  command
+      .add_option("-c,--ctx-size,--max-model-len", flags.context,
+                  "Tokens the context holds (0: the model's own, at most 8192)")
+      ->check(CLI::Range(int64_t{0}, limits::kContext))
+      ->type_name("N")
+      ->group(kGroup);
+  command
+      .add_option("--kv-cache-dtype", flags.cache_dtype,
+                  "How keys and values are kept: auto (f32), f32, f16 or bf16")
+      ->check(CLI::IsMember({"auto", "f32", "f16", "bf16"}))
+      ->type_name("TYPE")
+      ->group(kGroup);
+  command
+      .add_option("--kernels", flags.kernels,
+                  "auto (the best this machine has), avx2, or reference (plain and slow)")
+      ->type_name("NAME")
+      ->group(kGroup);
+  command
+      .add_flag("--no-check-tensors", flags.skips_tensor_check,
+                "Do not refuse weights that are NaN or infinite (loads a little faster)")
+      ->group(kGroup);
+  add_log_level(command);
+}
+
+Result<LoadedModel> load_model(const ModelFlags& flags) {
+  ModelOptions options;
+  INGOT_TRY(options.targets, TargetSet::parse(flags.kernels));
+  options.threads = flags.threads;
+  options.checks_tensors = !flags.skips_tensor_check;
+  ProgressBar bar("Loading");
+  options.progress = [&bar](double fraction) { bar.update(fraction); };
+  return load_model(flags.model, options);
+}
+
+Result<std::unique_ptr<Solo>> start_solo(const LoadedModel& model, const ModelFlags& flags,
+                                         int64_t context) {
+  SoloOptions options;
+  options.threads = flags.threads;
+  options.context = context > 0 ? context : flags.context;
+  if (flags.cache_dtype == "f16") options.cache = Layout::kF16;
+  if (flags.cache_dtype == "bf16") options.cache = Layout::kBF16;
+  return Solo::create(model.model, options);
+}
+
+}  // namespace ingot

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags that every command which runs a model shares, and the loading they ask for.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "api/loaded_model.h"
+#include "base/status.h"
+#include "engine/solo.h"
+
+namespace ingot {
+
+struct ModelFlags {
+  std::string model = "default";
+  int threads = 0;
+  std::string kernels = "auto";
+  int64_t context = 0;
+  std::string cache_dtype = "auto";
+  bool skips_tensor_check = false;
+};
+
+// The positional MODEL alone, for commands that touch no weights.
+void add_model_argument(CLI::App& command, std::string& model);
+void add_log_level(CLI::App& command);
+void add_model_flags(CLI::App& command, ModelFlags& flags);
+
+// With a progress bar where it takes longer than a blink.
+Result<LoadedModel> load_model(const ModelFlags& flags);
+// `context` 0: the flag's, or the model's own.
+Result<std::unique_ptr<Solo>> start_solo(const LoadedModel& model, const ModelFlags& flags,
+                                         int64_t context = 0);
+
+}  // namespace ingot

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# install.sh [--tests]: the Debian packages that building needs; with --tests also a Python virtual
+# environment for the end-to-end tests. Does nothing, quickly, when all is there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  g++ cmake ninja-build ccache mold
+  nlohmann-json3-dev libfmt-dev libcli11-dev libpcre2-dev libutf8proc-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
+  clang libclang-rt-14-dev clang-format clang-tidy
+  python3 python3-venv xz-utils
+)
+
+missing_packages() {
+  local package
+  for package in "${packages[@]}"; do
+    if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+      echo "$package"
+    fi
+  done
+}
+
+install_packages() {
+  local missing as_root=()
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "install: not a Debian system; please install the equivalents of: ${packages[*]}" >&2
+    return 0
+  fi
+  mapfile -t missing < <(missing_packages)
+  if [ "${#missing[@]}" -eq 0 ]; then
+    return 0
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "install: missing packages and no sudo; run as root: apt-get install ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  as_root+=(env DEBIAN_FRONTEND=noninteractive)
+  echo "install: installing Debian packages: ${missing[*]}"
+  if apt-cache policy "${missing[@]}" 2>/dev/null | grep -q 'Candidate: [^(]' &&
+    "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; then
+    return 0
+  fi
+  echo "install: refreshing the package lists first"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+install_python() {
+  local wanted
+  wanted=$(sha256sum tools/requirements.txt | cut -d ' ' -f 1)
+  if [ -x .venv/bin/python ] && [ "$(cat .venv/requirements.sha256 2>/dev/null)" = "$wanted" ]; then
+    return 0
+  fi
+  echo "install: making .venv with the Python packages of tools/requirements.txt"
+  python3 -m venv --clear .venv
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tools/requirements.txt
+  echo "$wanted" >.venv/requirements.sha256
+}
+
+install_packages
+if [ "${1:-}" = --tests ]; then
+  install_python
+fi

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""All tests, stage by stage: build and run the release tests, the sanitizer tests and fuzzers, and
+the end-to-end tests. Goes on after a failing stage; closes with a table and `N passed, N failed`.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CORES = str(len(os.sched_getaffinity(0)))
+
+
+@dataclass
+class Stage:
+    name: str
+    commands: list[list[str]]
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def ctest(preset: str, *options: str) -> list[str]:
+    return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "-j", CORES, *options]
+
+
+def build(preset: str) -> list[list[str]]:
+    return [["cmake", "--preset", preset, "--log-level=WARNING"], ["ninja", "-C", f"build/{preset}"]]
+
+
+STAGES = [
+    Stage("build release", build("release")),
+    Stage("unit and model tests", [ctest("release")]),
+    Stage("build sanitizers", build("asan")),
+    Stage("tests under sanitizers", [ctest("asan", "-LE", "fuzz|model|slow")]),
+    Stage("fuzzers", [ctest("asan", "-L", "fuzz")]),
+    Stage("end to end", [[".venv/bin/python", "-m", "pytest", "-q", "-ra", "tests"]]),
+]
+
+
+def count(stage: Stage, output: str, is_ok: bool) -> None:
+    """Single tests where the runner names them, else whole programs."""
+    log = ROOT / "build" / ("asan" if "asan" in " ".join(stage.commands[0]) else "release")
+    log = log / "Testing" / "Temporary" / "LastTest.log"
+    if stage.commands[-1][0] == "ctest":
+        text = log.read_text(errors="replace") if log.exists() else ""
+        programs = re.search(r"(\d+) tests failed out of (\d+)", output)
+        stage.passed = sum(map(int, re.findall(r"^\[  PASSED  \] (\d+) tests?", text, re.M)))
+        # Programs that are no GoogleTest (fuzzers, layers) count as one test each.
+        blocks = text.split("----------------------------------------------------------\n")
+        stage.passed += sum("Test Passed." in b and "[==========]" not in b for b in blocks)
+        stage.skipped = sum(map(int, re.findall(r"^\[  SKIPPED \] (\d+) tests?", text, re.M)))
+        single = set(re.findall(r"^\[  FAILED  \] ([\w/.]+)", text, re.M))
+        stage.failures = sorted(single)
+        stage.failed = max(len(single), int(programs.group(1)) if programs else 0)
+    elif "pytest" in stage.commands[-1]:
+        for word in ("passed", "failed", "skipped"):
+            numbers = re.findall(rf"(\d+) {word}", output)
+            setattr(stage, word, int(numbers[-1]) if numbers else 0)
+        errors = re.findall(r"(\d+) errors?", output)
+        stage.failed += int(errors[-1]) if errors else 0
+    if not is_ok and stage.failed == 0:
+        stage.failed = 1
+
+
+def run(stage: Stage) -> None:
+    print(f"\n== {stage.name}", flush=True)
+    start = time.monotonic()
+    is_ok, output = True, ""
+    for command in stage.commands:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, errors="replace")
+        for line in process.stdout:
+            output += line
+            sys.stdout.write(line)
+            sys.stdout.flush()
+        if process.wait() != 0:
+            is_ok = False
+            break
+    stage.seconds = time.monotonic() - start
+    count(stage, output, is_ok)
+
+
+def main() -> int:
+    for stage in STAGES:
+        run(stage)
+    print("\n== summary")
+    for stage in STAGES:
+        print(f"{stage.name:<24} {stage.passed:>6} passed {stage.failed:>4} failed "
+              f"{stage.skipped:>4} skipped {stage.seconds:>7.0f} s")
+        for name in stage.failures:
+            print(f"    {name}")
+    passed, failed = sum(s.passed for s in STAGES), sum(s.failed for s in STAGES)
+    skipped = sum(s.skipped for s in STAGES)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
