@@ -67,7 +67,7 @@ TEST(ThreadPool, MakesResultsVisibleToTheCaller) {
         values[i] += run % 3;
     });
     pool.run([&](int thread) {  // reads what other threads wrote in the run before
-      const auto first = values.begin() + (3 - thread) * 250;
+      const auto first = values.begin() + ptrdiff_t{250} * (3 - thread);
       sums[static_cast<size_t>(thread)] = std::accumulate(first, first + 250, int64_t{0});
     });
     ASSERT_EQ(std::accumulate(sums.begin(), sums.end(), int64_t{0}),

@@ -36,6 +36,7 @@ class CheckpointTest : public testing::Test {
   }
   std::vector<TensorEntry> entries(const std::vector<std::string>& names) {
     std::vector<TensorEntry> made;
+    made.reserve(names.size());
     for (const std::string& name : names)
       made.push_back({name, {Layout::kF32, Shape{2}, data_}, 0});
     return made;

@@ -99,18 +99,18 @@ std::optional<uint32_t> ggml_type_of_layout(Layout layout);
 // Writes a GGUF v3 file through AtomicFile: set the key-values, add the tensors, write.
 class GgufWriter {
  public:
-  void set(std::string key, std::string value);
+  void set(std::string key, const std::string& value);
   void set(std::string key, const char* value) { set(std::move(key), std::string(value)); }
   void set(std::string key, bool value);
   void set(std::string key, uint32_t value);
   void set(std::string key, int32_t value);
   void set(std::string key, uint64_t value);
   void set(std::string key, float value);
-  void set(std::string key, std::vector<std::string> values);
-  void set(std::string key, std::vector<int32_t> values);
-  void set(std::string key, std::vector<uint32_t> values);
-  void set(std::string key, std::vector<float> values);
-  void set(std::string key, std::vector<uint8_t> values);
+  void set(std::string key, const std::vector<std::string>& values);
+  void set(std::string key, const std::vector<int32_t>& values);
+  void set(std::string key, const std::vector<uint32_t>& values);
+  void set(std::string key, const std::vector<float>& values);
+  void set(std::string key, const std::vector<uint8_t>& values);
   // The tensor's bytes must live until write().
   void add(std::string name, const TensorView& tensor);
   Status write(const std::filesystem::path& path) const;

@@ -120,7 +120,7 @@ void GgufWriter::put(std::string key, std::string encoded) {
   }
 }
 
-void GgufWriter::set(std::string key, std::string value) {
+void GgufWriter::set(std::string key, const std::string& value) {
   std::string out;
   append(out, GgufType::kString);
   append_string(out, value);
@@ -147,7 +147,7 @@ void GgufWriter::set(std::string key, float value) {
   put(std::move(key), encode(GgufType::kFloat32, value));
 }
 
-void GgufWriter::set(std::string key, std::vector<std::string> values) {
+void GgufWriter::set(std::string key, const std::vector<std::string>& values) {
   std::string out;
   append(out, GgufType::kArray);
   append(out, GgufType::kString);
@@ -157,19 +157,19 @@ void GgufWriter::set(std::string key, std::vector<std::string> values) {
   put(std::move(key), std::move(out));
 }
 
-void GgufWriter::set(std::string key, std::vector<int32_t> values) {
+void GgufWriter::set(std::string key, const std::vector<int32_t>& values) {
   put(std::move(key), encode_array(GgufType::kInt32, values));
 }
 
-void GgufWriter::set(std::string key, std::vector<uint32_t> values) {
+void GgufWriter::set(std::string key, const std::vector<uint32_t>& values) {
   put(std::move(key), encode_array(GgufType::kUint32, values));
 }
 
-void GgufWriter::set(std::string key, std::vector<float> values) {
+void GgufWriter::set(std::string key, const std::vector<float>& values) {
   put(std::move(key), encode_array(GgufType::kFloat32, values));
 }
 
-void GgufWriter::set(std::string key, std::vector<uint8_t> values) {
+void GgufWriter::set(std::string key, const std::vector<uint8_t>& values) {
   put(std::move(key), encode_array(GgufType::kUint8, values));
 }
 

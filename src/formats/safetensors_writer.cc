@@ -156,6 +156,7 @@ Status write_safetensors_sharded(const std::filesystem::path& folder,
   }
   // Last, so that a folder with an index always has its shards.
   std::vector<std::string> lines;
+  lines.reserve(weight_map.size());
   for (const auto& [tensor, shard] : weight_map) {
     lines.push_back(fmt::format("    {}: \"{}\"", json_string(std::string(tensor)), shard));
   }

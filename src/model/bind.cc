@@ -63,20 +63,28 @@ std::string name_of(const TensorSource& source) {
 
 }  // namespace
 
-TensorBinder::TensorBinder(const Checkpoint& checkpoint, const ModelOptions& options)
-    : checkpoint_(&checkpoint), options_(&options), pool_(options.threads) {
+TensorBinder::TensorBinder(const Checkpoint& checkpoint, const WeightMap& weights,
+                           const ModelOptions& options)
+    : checkpoint_(&checkpoint), weights_(&weights), options_(&options), pool_(options.threads) {
   for (const TensorEntry* entry : checkpoint.tensors())
     total_bytes_ += entry->tensor.bytes.size();
 }
 
+const TensorEntry* TensorBinder::look_up(const TensorPart& part) const {
+  for (const std::string& name : weights_->spellings(part.name)) {
+    if (const TensorEntry* entry = checkpoint_->find(name)) return entry;
+  }
+  return nullptr;
+}
+
 bool TensorBinder::has(const TensorSource& source) const {
   return source.exists() && std::ranges::all_of(source.parts, [&](const TensorPart& part) {
-           return checkpoint_->find(part.name) != nullptr;
+           return look_up(part) != nullptr;
          });
 }
 
 Result<const TensorEntry*> TensorBinder::find(const TensorPart& part) {
-  const TensorEntry* entry = checkpoint_->find(part.name);
+  const TensorEntry* entry = look_up(part);
   if (entry == nullptr) {
     return Status::invalid_data(
         "{}: tensor '{}' is missing; the checkpoint is incomplete or not of this architecture",

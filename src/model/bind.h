@@ -25,7 +25,7 @@ struct BoundTensor {
 // Single thread; the checkpoint must outlive every view.
 class TensorBinder {
  public:
-  TensorBinder(const Checkpoint& checkpoint, const ModelOptions& options);
+  TensorBinder(const Checkpoint& checkpoint, const WeightMap& weights, const ModelOptions& options);
 
   bool has(const TensorSource& source) const;
   // [rows, cols], exactly.
@@ -40,11 +40,13 @@ class TensorBinder {
   std::vector<std::string> unused() const;
 
  private:
+  const TensorEntry* look_up(const TensorPart& part) const;  // null when absent
   Result<const TensorEntry*> find(const TensorPart& part);
   Result<BoundTensor> part(const TensorPart& part);
   Status check_finite(const TensorEntry& entry);
 
   const Checkpoint* checkpoint_;
+  const WeightMap* weights_;
   const ModelOptions* options_;
   ThreadPool pool_;
   std::unordered_set<const TensorEntry*> used_;

@@ -31,16 +31,17 @@ void warn_unused(const std::vector<std::string>& names, const std::string& file)
 
 // Slopes of ALiBi: a geometric series over the heads, with the odd ones of the next power of two
 // after.
-std::vector<float> alibi_slopes(int64_t heads) {
+std::vector<float> alibi_slopes(const AttentionSpec& spec) {
   int64_t power = 1;
-  while (power * 2 <= heads)
+  while (power * 2 <= spec.heads)
     power *= 2;
   std::vector<float> slopes;
-  for (int64_t i = 0; i < heads; ++i) {
+  for (int64_t i = 0; i < spec.heads; ++i) {
+    const double step =
+        i < power ? static_cast<double>(i + 1) : static_cast<double>(i - power) + 0.5;
     const double exponent =
-        i < power ? -8.0 * static_cast<double>(i + 1) / static_cast<double>(power)
-                  : -4.0 * static_cast<double>(2 * (i - power) + 1) / static_cast<double>(power);
-    slopes.push_back(static_cast<float>(std::exp2(exponent)));
+        -static_cast<double>(spec.alibi_max) * step / static_cast<double>(power);
+    slopes.push_back(static_cast<float>(std::exp2(exponent)) * spec.alibi_scale);
   }
   return slopes;
 }
@@ -51,7 +52,7 @@ std::vector<float> alibi_slopes(int64_t heads) {
 class Binder {
  public:
   Binder(Model& model, const ModelPlan& plan, const ModelOptions& options)
-      : model_(model), plan_(plan), tensors_(*model.checkpoint_, options) {}
+      : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan.weights, options) {}
 
   Status bind() {
     INGOT_TRY(bind_rope_factors());
@@ -139,7 +140,7 @@ class Binder {
     if (spec.has_sinks) {
       INGOT_TRY(layer.sinks, tensors_.vector(from.sinks, spec.heads));
     }
-    if (spec.uses_alibi) layer.alibi_slopes = alibi_slopes(spec.heads);
+    if (spec.uses_alibi) layer.alibi_slopes = alibi_slopes(spec);
     return Status::ok();
   }
 

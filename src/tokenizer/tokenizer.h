@@ -26,6 +26,21 @@ struct EncodeOptions {
   bool parse_special = true;  // text that spells an added token becomes that token
 };
 
+// A text's ids, and how each is spelled: as in the vocabulary, except that an unknown word and an
+// added token show the text they stand for.
+struct Encoding {
+  std::vector<TokenId> ids;
+  std::vector<std::string> pieces;
+};
+
+// Turns tokens into text one by one. Text is final once it is returned.
+class DecodeStream {
+ public:
+  virtual ~DecodeStream() = default;
+  virtual std::string push(TokenId id) = 0;
+  virtual std::string finish() = 0;
+};
+
 // Immutable after load; thread-safe.
 class Tokenizer {
  public:
@@ -40,8 +55,12 @@ class Tokenizer {
 
   virtual Result<std::vector<TokenId>> encode(std::string_view text,
                                               const EncodeOptions& options = {}) const = 0;
+  virtual Result<Encoding> encode_with_pieces(std::string_view text,
+                                              const EncodeOptions& options = {}) const = 0;
   // Unknown ids are skipped. Invalid UTF-8 in the result is replaced by U+FFFD.
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special = false) const = 0;
+  // The tokenizer must outlive the stream. TextDecoder is the usual way to use it.
+  virtual std::unique_ptr<DecodeStream> decode_stream(bool skip_special) const = 0;
   // The entry as the vocabulary spells it ("Ġhello", "▁the", "<0x0A>"); empty for an id outside it.
   virtual std::string_view piece(TokenId id) const = 0;
   virtual std::optional<TokenId> id_of(std::string_view piece) const = 0;
@@ -58,20 +77,18 @@ class Tokenizer {
 };
 
 // Turns a stream of tokens into a stream of text. The concatenation of push() results and finish()
-// equals decode() of all the tokens; bytes of an unfinished UTF-8 character are held back.
+// equals decode() of all the tokens; bytes of an unfinished UTF-8 character are held back. One
+// exception: where a vocabulary spells bytes as tokens ("<0xE2>"), decode() spoils a whole run of
+// them for one wrong byte; a stream keeps what it has already sent of a run longer than 64 bytes.
 class TextDecoder {
  public:
   explicit TextDecoder(const Tokenizer& tokenizer, bool skip_special = true)
-      : tokenizer_(&tokenizer), skip_special_(skip_special) {}
-  std::string push(TokenId id);
-  std::string finish();
+      : stream_(tokenizer.decode_stream(skip_special)) {}
+  std::string push(TokenId id) { return stream_->push(id); }
+  std::string finish() { return stream_->finish(); }
 
  private:
-  const Tokenizer* tokenizer_;
-  bool skip_special_;
-  // A window of recent tokens is decoded again at each push; the part already sent is dropped.
-  std::vector<TokenId> window_;
-  size_t sent_tokens_ = 0;
+  std::unique_ptr<DecodeStream> stream_;
 };
 
 }  // namespace ingot

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/gguf_vocab.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "tokenizer/gguf_pre.h"
+#include "tokenizer/hf_json.h"
+#include "tokenizer/models/bpe.h"
+#include "tokenizer/models/wordpiece.h"
+#include "tokenizer/sentencepiece.h"
+#include "tokenizer/special_tokens.h"
+#include "tokenizer/unicode.h"
+
+namespace ingot::tok {
+
+namespace {
+
+constexpr std::string_view kSpaceMark = "\u2581";
+
+// Tokens that end an answer, whatever a file's keys forget to say.
+constexpr std::string_view kEndTexts[] = {
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<|flush|>",
+    "<|calls|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "<|eom_id|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "[EOS]",
+    "<|end_of_text|>",
+    "<end_of_utterance>",
+    "<eos>",
+    "<turn|>",
+    "<|tool_response>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+    "[e~[",
+};
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+class GgufVocabularyReader {
+ public:
+  explicit GgufVocabularyReader(const GgufMetadata& metadata) : metadata_(metadata) {}
+
+  Result<PipelineParts> run() {
+    if (metadata_.has("tokenizer.huggingface.json")) {
+      INGOT_TRY(const std::string_view json, metadata_.string("tokenizer.huggingface.json"));
+      INGOT_TRY(PipelineParts parts, read_tokenizer_json(json, "tokenizer.huggingface.json"));
+      INGOT_TRY(read_special_ids(vocab_size_of(parts), parts));
+      return parts;
+    }
+    INGOT_TRY(model_, metadata_.string("tokenizer.ggml.model"));
+    if (model_ == "none" || model_ == "no_vocab") {
+      return Status::not_found("the GGUF file says that it has no tokenizer");
+    }
+    INGOT_TRY(read_pieces());
+    if (model_ == "llama") return sentencepiece(/*is_bpe=*/true);
+    if (model_ == "t5") return sentencepiece(/*is_bpe=*/false);
+    if (model_ == "gpt2" || model_ == "gemma4" || model_ == "whitespace") return bpe();
+    if (model_ == "bert") return wordpiece();
+    return Status::unsupported("tokenizer.ggml.model '{}' is not supported", model_);
+  }
+
+ private:
+  Status read_pieces() {
+    INGOT_TRY(const std::vector<std::string_view> tokens,
+              metadata_.strings("tokenizer.ggml.tokens"));
+    if (tokens.empty() || tokens.size() > static_cast<size_t>(limits::kVocab)) {
+      return Status::invalid_data("tokenizer.ggml.tokens has {} tokens; 1 to {} are allowed",
+                                  tokens.size(), limits::kVocab);
+    }
+    std::vector<float> scores;
+    if (metadata_.has("tokenizer.ggml.scores")) {
+      INGOT_TRY(scores, metadata_.numbers("tokenizer.ggml.scores"));
+    }
+    std::vector<int64_t> types;
+    if (metadata_.has("tokenizer.ggml.token_type")) {
+      INGOT_TRY(types, metadata_.integers("tokenizer.ggml.token_type"));
+    }
+    INGOT_TRY(check_count("tokenizer.ggml.scores", scores.size(), tokens.size()));
+    INGOT_TRY(check_count("tokenizer.ggml.token_type", types.size(), tokens.size()));
+    pieces_.reserve(tokens.size());
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      SentencePieceEntry entry{tokens[i], scores.empty() ? 0.0F : scores[i], PieceType::kNormal};
+      if (entry.piece.empty()) {
+        entry.piece = repaired_.emplace_back(fmt::format("[EMPTY_{}]", i));
+      } else if (!utf8::is_valid(entry.piece)) {
+        entry.piece = repaired_.emplace_back(utf8::replace_invalid(entry.piece));
+      }
+      if (std::isnan(entry.score)) {
+        return Status::invalid_data("tokenizer.ggml.scores[{}] is not a number", i);
+      }
+      if (!types.empty() && types[i] >= 1 && types[i] <= 6)
+        entry.type = static_cast<PieceType>(types[i]);
+      // An end of text that is marked as plain text would never be found in it.
+      const bool ends =
+          std::find(std::begin(kEndTexts), std::end(kEndTexts), entry.piece) != std::end(kEndTexts);
+      if (ends && entry.type == PieceType::kNormal) entry.type = PieceType::kControl;
+      pieces_.push_back(entry);
+    }
+    return Status::ok();
+  }
+
+  static Status check_count(std::string_view key, size_t count, size_t wanted) {
+    if (count == 0 || count >= wanted) return Status::ok();
+    return Status::invalid_data("{} has {} entries for {} tokens", key, count, wanted);
+  }
+
+  Result<bool> flag(std::string_view key, bool fallback) const {
+    if (!metadata_.has(key)) return fallback;
+    return metadata_.boolean(key);
+  }
+
+  // The id under `key`; -1 (of either width) stands for "none".
+  Result<std::optional<TokenId>> special_id(std::string_view key, std::optional<TokenId> fallback,
+                                            size_t vocab_size) const {
+    if (!metadata_.has(key)) {
+      const bool fits = fallback && static_cast<size_t>(*fallback) < vocab_size;
+      return fits ? fallback : std::nullopt;
+    }
+    INGOT_TRY(const int64_t id, metadata_.integer(key));
+    if (id == -1 || id == 0xFFFFFFFF) return std::optional<TokenId>();
+    if (id < 0 || static_cast<uint64_t>(id) >= vocab_size) {
+      return Status::invalid_data("{} is {}, but the vocabulary has {} tokens", key, id,
+                                  vocab_size);
+    }
+    return std::optional(static_cast<TokenId>(id));
+  }
+
+  Status read_special_ids(size_t vocab_size, PipelineParts& parts) const {
+    const bool is_llama = model_ == "llama";
+    Tokenizer::SpecialTokens& special = parts.special;
+    const auto some = [](bool is_wanted, TokenId id) {
+      return is_wanted ? std::optional(id) : std::nullopt;
+    };
+    INGOT_TRY(special.bos,
+              special_id("tokenizer.ggml.bos_token_id", some(is_llama, 1), vocab_size));
+    INGOT_TRY(special.pad, special_id("tokenizer.ggml.padding_token_id", std::nullopt, vocab_size));
+    INGOT_TRY(special.unk, special_id("tokenizer.ggml.unknown_token_id",
+                                      special.unk ? special.unk : some(is_llama, 0), vocab_size));
+    INGOT_TRY(const auto eos,
+              special_id("tokenizer.ggml.eos_token_id",
+                         is_llama ? some(true, 2) : some(model_ == "t5", 1), vocab_size));
+    INGOT_TRY(const auto eot, special_id("tokenizer.ggml.eot_token_id", std::nullopt, vocab_size));
+    INGOT_TRY(const auto eom, special_id("tokenizer.ggml.eom_token_id", std::nullopt, vocab_size));
+    for (const auto& id : {eos, eot, eom}) {
+      if (id) add_eos(special, *id);
+    }
+    // Harmony ends each message with <|end|> and an answer with <|return|> or <|call|>.
+    const bool is_harmony = (find_token(parts, "<|return|>") && find_token(parts, "<|call|>")) ||
+                            (find_token(parts, "<|flush|>") && find_token(parts, "<|calls|>"));
+    for (const std::string_view text : kEndTexts) {
+      if (is_harmony && text == "<|end|>") continue;
+      if (const std::optional<TokenId> id = find_token(parts, text)) add_eos(special, *id);
+    }
+    return Status::ok();
+  }
+
+  // Control, unknown and user-defined tokens are found in the text; only the last are never
+  // "special".
+  Status add_tokens(PipelineParts& parts) const {
+    std::string name;
+    std::string_view pre;
+    if (metadata_.has("general.name")) {
+      INGOT_TRY(const std::string_view text, metadata_.string("general.name"));
+      for (const char c : text)
+        append_lowercase(name, static_cast<unsigned char>(c) < 0x80 ? c : U'?');
+    }
+    if (metadata_.has("tokenizer.ggml.pre")) {
+      INGOT_TRY(pre, metadata_.string("tokenizer.ggml.pre"));
+    }
+    // GGUF has no place for these flags, so the models that need them are known by name.
+    const bool is_phi3 = contains(name, "phi-3") || contains(name, "phi3");
+    const bool strips_mask = pre.starts_with("jina-v2-") || contains(name, "modern-bert");
+    std::vector<std::pair<TokenId, AddedToken>> tokens;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const SentencePieceEntry& piece = pieces_[i];
+      if (piece.type != PieceType::kControl && piece.type != PieceType::kUnknown &&
+          piece.type != PieceType::kUserDefined) {
+        continue;
+      }
+      AddedToken token;
+      token.content = piece.piece;
+      token.normalized = false;
+      token.special = piece.type != PieceType::kUserDefined;
+      token.rstrip = is_phi3 && piece.piece != "<unk>" && piece.piece != "<s>" &&
+                     piece.piece != "<|endoftext|>";
+      token.lstrip = strips_mask && (piece.piece == "<mask>" || piece.piece == "[MASK]");
+      tokens.emplace_back(static_cast<TokenId>(i), std::move(token));
+    }
+    return parts.added.add_with_ids(std::move(tokens), parts.normalizers, "tokenizer.ggml.tokens");
+  }
+
+  Status fill_vocabulary(PipelineParts& parts) const {
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      INGOT_TRY(parts.vocabulary->insert(pieces_[i].piece, static_cast<int64_t>(i),
+                                         "tokenizer.ggml.tokens"));
+    }
+    return Status::ok();
+  }
+
+  Status finish(PipelineParts& parts, bool adds_bos, bool adds_eos) const {
+    INGOT_TRY(add_tokens(parts));
+    INGOT_TRY(read_special_ids(pieces_.size(), parts));
+    INGOT_TRY(adds_bos, flag("tokenizer.ggml.add_bos_token", adds_bos));
+    INGOT_TRY(adds_eos, flag("tokenizer.ggml.add_eos_token", adds_eos));
+    const std::optional<TokenId> eos =
+        parts.special.eos.empty() ? std::nullopt : std::optional(parts.special.eos.front());
+    parts.templates.push_back(bos_eos_template(adds_bos ? parts.special.bos : std::nullopt,
+                                               adds_eos ? eos : std::nullopt));
+    return Status::ok();
+  }
+
+  Result<PipelineParts> sentencepiece(bool is_bpe) {
+    SentencePieceNormalization normalization;
+    INGOT_TRY(normalization.add_dummy_prefix, flag("tokenizer.ggml.add_space_prefix", is_bpe));
+    normalization.remove_extra_whitespaces = false;
+    if (!is_bpe) {
+      INGOT_TRY(normalization.remove_extra_whitespaces,
+                flag("tokenizer.ggml.remove_extra_whitespaces", false));
+      INGOT_TRY(normalization.charsmap, read_charsmap());
+    }
+    SentencePieceVocabulary vocabulary;
+    vocabulary.pieces = pieces_;
+    vocabulary.is_bpe = is_bpe;
+    vocabulary.byte_fallback =
+        is_bpe || std::any_of(pieces_.begin(), pieces_.end(),
+                              [](const auto& piece) { return piece.type == PieceType::kByte; });
+    vocabulary.merges_any_type = true;
+    if (!is_bpe && std::none_of(pieces_.begin(), pieces_.end(), [](const auto& piece) {
+          return piece.type == PieceType::kUnknown;
+        })) {
+      INGOT_TRY(const auto unk, special_id("tokenizer.ggml.unknown_token_id", 2, pieces_.size()));
+      if (unk) vocabulary.pieces[static_cast<size_t>(*unk)].type = PieceType::kUnknown;
+    }
+    INGOT_TRY(PipelineParts parts,
+              build_sentencepiece(vocabulary, std::move(normalization), "tokenizer.ggml.tokens"));
+    INGOT_TRY(finish(parts, /*adds_bos=*/is_bpe, /*adds_eos=*/!is_bpe));
+    return parts;
+  }
+
+  Result<std::optional<Charsmap>> read_charsmap() const {
+    constexpr std::string_view kKey = "tokenizer.ggml.precompiled_charsmap";
+    if (!metadata_.has(kKey)) return std::optional<Charsmap>();
+    INGOT_TRY(const std::vector<int64_t> values, metadata_.integers(kKey));
+    std::string blob;
+    blob.reserve(values.size());
+    for (const int64_t value : values)
+      blob.push_back(static_cast<char>(value & 0xFF));
+    INGOT_TRY(Charsmap map, Charsmap::parse(blob, kKey));
+    return std::optional(std::move(map));
+  }
+
+  Result<PipelineParts> bpe() {
+    std::string_view pre_name = model_ == "gemma4" || model_ == "whitespace" ? model_ : "";
+    if (pre_name.empty() && metadata_.has("tokenizer.ggml.pre")) {
+      INGOT_TRY(pre_name, metadata_.string("tokenizer.ggml.pre"));
+    }
+    const GgufPre* pre = find_gguf_pre(pre_name);
+    if (pre == nullptr)
+      return Status::unsupported("tokenizer.ggml.pre '{}' is not known", pre_name);
+    PipelineParts parts;
+    INGOT_TRY(fill_vocabulary(parts));
+    for (const std::string_view pattern : pre->patterns) {
+      INGOT_TRY(SplitPattern split, SplitPattern::regex(pattern, "tokenizer.ggml.pre"));
+      parts.pre_tokenizers.push_back(make_split(std::move(split), SplitBehavior::kIsolated, false));
+    }
+    if (pre->is_byte_level) {
+      parts.pre_tokenizers.push_back(make_byte_level(false, false));
+      parts.decoders.push_back(make_byte_level_decoder());
+    } else {
+      const bool drops_spaces = pre->name == "whitespace";
+      if (drops_spaces) {
+        parts.pre_tokenizers.clear();
+        parts.pre_tokenizers.push_back(make_char_split(is_space, SplitBehavior::kRemoved));
+        INGOT_TRY(const bool lowercase, flag("tokenizer.ggml.normalizer.lowercase", false));
+        if (lowercase) parts.normalizers.push_back(make_lowercase());
+      } else {
+        parts.normalizers.push_back(
+            make_replace(SplitPattern::literal(" "), std::string(kSpaceMark)));
+      }
+      parts.decoders.push_back(make_sentencepiece_decoder({.strips_front = false}));
+    }
+    INGOT_TRY(MergeTable merges, read_merges(*parts.vocabulary));
+    BpeOptions options;
+    options.ignore_merges = pre->ignore_merges;
+    options.byte_fallback = !pre->is_byte_level;
+    parts.model = std::make_unique<Bpe>(*parts.vocabulary, std::move(merges), options);
+    INGOT_TRY(finish(parts, pre->adds_bos, /*adds_eos=*/false));
+    return parts;
+  }
+
+  Result<MergeTable> read_merges(const Vocabulary& vocabulary) const {
+    MergeTable merges;
+    if (!metadata_.has("tokenizer.ggml.merges")) {
+      return Status::invalid_data("a GGUF vocabulary of kind '{}' needs tokenizer.ggml.merges",
+                                  model_);
+    }
+    INGOT_TRY(const std::vector<std::string_view> lines,
+              metadata_.strings("tokenizer.ggml.merges"));
+    merges.reserve(lines.size());
+    std::string merged;
+    for (size_t rank = 0; rank < lines.size(); ++rank) {
+      const std::string_view line = lines[rank];
+      const size_t space = line.find(' ', 1);  // the left token may itself begin with a space
+      if (space == std::string_view::npos) {
+        return Status::invalid_data(
+            "tokenizer.ggml.merges[{}] is not two tokens with a space between", rank);
+      }
+      const std::string_view left = line.substr(0, space);
+      const std::string_view right = line.substr(space + 1);
+      merged.assign(left);
+      merged += right;
+      const std::optional<TokenId> left_id = vocabulary.find(left);
+      const std::optional<TokenId> right_id = vocabulary.find(right);
+      const std::optional<TokenId> id = vocabulary.find(merged);
+      // Converters leave merges behind whose tokens they dropped: no text can need them.
+      if (!left_id || !right_id || !id || merges.find(*left_id, *right_id) != nullptr) continue;
+      merges.insert(*left_id, *right_id, {static_cast<uint32_t>(rank), *id});
+    }
+    return merges;
+  }
+
+  Result<PipelineParts> wordpiece() {
+    PipelineParts parts;
+    INGOT_TRY(fill_vocabulary(parts));
+    BertNormalizerOptions options;
+    INGOT_TRY(options.lowercase, flag("tokenizer.ggml.normalizer.lowercase", true));
+    INGOT_TRY(options.strip_accents,
+              flag("tokenizer.ggml.normalizer.strip_accents", options.lowercase));
+    parts.normalizers.push_back(make_bert_normalizer(options));
+    parts.pre_tokenizers.push_back(make_char_split(is_space, SplitBehavior::kRemoved));
+    parts.pre_tokenizers.push_back(make_char_split(is_bert_punctuation, SplitBehavior::kIsolated));
+    parts.decoders.push_back(make_sentencepiece_decoder({}));
+
+    const size_t count = pieces_.size();
+    INGOT_TRY(const auto unk, special_id("tokenizer.ggml.unknown_token_id", 100, count));
+    WordPieceOptions model;
+    if (unk) model.unk_token = pieces_[static_cast<size_t>(*unk)].piece;
+    model.first_prefix = kSpaceMark;
+    model.continuing_prefix = "";
+    parts.model = std::make_unique<WordPiece>(*parts.vocabulary, std::move(model));
+    parts.special.unk = unk;
+    INGOT_TRY(add_tokens(parts));
+    INGOT_TRY(read_special_ids(count, parts));
+    INGOT_TRY(const auto cls, special_id("tokenizer.ggml.cls_token_id", 101, count));
+    INGOT_TRY(parts.special.bos, special_id("tokenizer.ggml.bos_token_id", cls, count));
+    INGOT_TRY(const auto sep, special_id("tokenizer.ggml.seperator_token_id", 102, count));
+    parts.templates.push_back(bos_eos_template(parts.special.bos, sep));
+    return parts;
+  }
+
+  const GgufMetadata& metadata_;
+  std::string_view model_;
+  std::vector<SentencePieceEntry> pieces_;
+  std::deque<std::string> repaired_;  // backs pieces that are not as in the file
+};
+
+}  // namespace
+
+Result<PipelineParts> read_gguf_vocabulary(const GgufMetadata& metadata) {
+  return GgufVocabularyReader(metadata).run();
+}
+
+}  // namespace ingot::tok

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/models/bpe.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "base/utf8.h"
+#include "tokenizer/byte_alphabet.h"
+
+namespace ingot::tok {
+
+namespace {
+
+// Up to this many symbols, looking through all of them for each merge beats keeping a heap.
+constexpr size_t kFewSymbols = 24;
+constexpr uint32_t kNoRank = std::numeric_limits<uint32_t>::max();
+
+struct Candidate {
+  uint32_t rank;
+  uint32_t position;
+  TokenId id;
+};
+
+struct ComesLater {
+  bool operator()(const Candidate& a, const Candidate& b) const {
+    return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
+  }
+};
+
+}  // namespace
+
+void MergeTable::reserve(size_t count) {
+  if (2 * count < slots_.size()) return;
+  std::vector<Slot> old = std::move(slots_);
+  slots_.assign(std::bit_ceil(std::max<size_t>(64, 2 * count + 2)), Slot{});
+  mask_ = slots_.size() - 1;
+  count_ = 0;
+  for (const Slot& slot : old) {
+    if (slot.key == kFree) continue;
+    insert(static_cast<TokenId>(slot.key >> 32), static_cast<TokenId>(slot.key & 0xFFFFFFFF),
+           slot.merge);
+  }
+}
+
+void MergeTable::insert(TokenId left, TokenId right, Merge merge) {
+  if (2 * (count_ + 1) > slots_.size()) reserve(2 * (count_ + 1));
+  const uint64_t key = key_of(left, right);
+  size_t at = hash_of(key) & mask_;
+  while (slots_[at].key != kFree && slots_[at].key != key)
+    at = (at + 1) & mask_;
+  if (slots_[at].key == kFree) ++count_;
+  slots_[at] = {key, merge};
+}
+
+Bpe::Bpe(const Vocabulary& vocabulary, MergeTable merges, BpeOptions options)
+    : vocabulary_(&vocabulary), merges_(std::move(merges)), options_(std::move(options)) {
+  if (options_.unk_token) unk_ = vocabulary.find(*options_.unk_token);
+  for (size_t c = 0; c < chars_.size(); ++c) {
+    std::string text;
+    utf8::append(text, static_cast<char32_t>(c));
+    chars_[c] = vocabulary.find(text).value_or(-1);
+  }
+  for (size_t byte = 0; byte < byte_pieces_.size(); ++byte) {
+    byte_pieces_[byte] = vocabulary.find(byte_piece(static_cast<uint8_t>(byte))).value_or(-1);
+  }
+  is_plain_ = options_.continuing_subword_prefix.empty() && options_.end_of_word_suffix.empty();
+}
+
+Status Bpe::encode(std::string_view piece, TokenSink& out) const {
+  if (options_.ignore_merges) {
+    if (const std::optional<TokenId> id = vocabulary_->find(piece)) {
+      out.add(*id);
+      return Status::ok();
+    }
+  }
+  if (piece.size() > std::numeric_limits<uint32_t>::max() / 8) {
+    return Status::resource_exhausted("a text of {} bytes without a break is too long",
+                                      piece.size());
+  }
+  std::vector<TokenId> symbols;
+  INGOT_TRY(append_symbols(piece, symbols));
+  if (symbols.size() <= kFewSymbols) {
+    merge_few(symbols);
+  } else {
+    merge_many(symbols);
+  }
+  out.ids.insert(out.ids.end(), symbols.begin(), symbols.end());
+  return Status::ok();
+}
+
+// One symbol for each character; characters outside the vocabulary become bytes or unknowns.
+Status Bpe::append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const {
+  symbols.reserve(piece.size());
+  bool is_unk_pending = false;  // an unknown waits, because the next one may be fused with it
+  std::string spelled;
+  for (size_t at = 0; at < piece.size();) {
+    const utf8::Decoded c = utf8::decode(piece.substr(at));
+    std::string_view text = piece.substr(at, c.size);
+    const bool is_first = at == 0;
+    at += c.size;
+    TokenId id = -1;
+    if (is_plain_ && c.code_point < chars_.size()) {
+      id = chars_[c.code_point];
+    } else {
+      if (!is_plain_) {
+        spelled.clear();
+        if (!is_first) spelled += options_.continuing_subword_prefix;
+        spelled += text;
+        if (at == piece.size()) spelled += options_.end_of_word_suffix;
+        text = spelled;
+      }
+      id = vocabulary_->find(text).value_or(-1);
+    }
+    if (id >= 0) {
+      if (is_unk_pending) symbols.push_back(*unk_);
+      is_unk_pending = false;
+      symbols.push_back(id);
+      continue;
+    }
+    const bool has_bytes =
+        options_.byte_fallback && std::all_of(text.begin(), text.end(), [&](char byte) {
+          return byte_pieces_[static_cast<uint8_t>(byte)] >= 0;
+        });
+    if (has_bytes) {
+      for (const char byte : text)
+        symbols.push_back(byte_pieces_[static_cast<uint8_t>(byte)]);
+      continue;
+    }
+    if (!options_.unk_token) continue;
+    if (!unk_) {
+      return Status::invalid_data("the vocabulary lacks its own unknown token '{}'",
+                                  *options_.unk_token);
+    }
+    if (is_unk_pending && !options_.fuse_unk) symbols.push_back(*unk_);
+    is_unk_pending = true;
+  }
+  if (is_unk_pending) symbols.push_back(*unk_);
+  return Status::ok();
+}
+
+void Bpe::merge_few(std::vector<TokenId>& symbols) const {
+  size_t count = symbols.size();
+  if (count < 2) return;
+  std::array<uint32_t, kFewSymbols>
+      ranks;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
+  std::array<TokenId, kFewSymbols>
+      merged;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
+  const auto look_up = [&](size_t at) {
+    const MergeTable::Merge* merge = merges_.find(symbols[at], symbols[at + 1]);
+    ranks[at] = merge == nullptr ? kNoRank : merge->rank;
+    merged[at] = merge == nullptr ? -1 : merge->id;
+  };
+  for (size_t i = 0; i + 1 < count; ++i)
+    look_up(i);
+  while (count > 1) {
+    const auto* const best = std::min_element(ranks.begin(), ranks.begin() + count - 1);
+    if (*best == kNoRank) break;
+    const auto at = static_cast<size_t>(best - ranks.begin());
+    symbols[at] = merged[at];
+    std::copy(symbols.begin() + static_cast<std::ptrdiff_t>(at) + 2,
+              symbols.begin() + static_cast<std::ptrdiff_t>(count),
+              symbols.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    std::copy(ranks.begin() + at + 1, ranks.begin() + count - 1, ranks.begin() + at);
+    std::copy(merged.begin() + at + 1, merged.begin() + count - 1, merged.begin() + at);
+    --count;
+    if (at + 1 < count) look_up(at);
+    if (at > 0) look_up(at - 1);
+  }
+  symbols.resize(count);
+}
+
+void Bpe::merge_many(std::vector<TokenId>& symbols) const {
+  constexpr uint32_t kEnd = std::numeric_limits<uint32_t>::max();
+  struct Links {
+    uint32_t previous;
+    uint32_t next;
+  };
+  const auto count = static_cast<uint32_t>(symbols.size());
+  std::vector<Links> links(count);
+  std::vector<Candidate> heap;
+  heap.reserve(count);
+  const auto consider = [&](uint32_t left, uint32_t right) -> std::optional<Candidate> {
+    const MergeTable::Merge* merge = merges_.find(symbols[left], symbols[right]);
+    if (merge == nullptr) return std::nullopt;
+    return Candidate{merge->rank, left, merge->id};
+  };
+  for (uint32_t i = 0; i < count; ++i) {
+    links[i] = {i == 0 ? kEnd : i - 1, i + 1 == count ? kEnd : i + 1};
+    if (i + 1 == count) continue;
+    if (const auto candidate = consider(i, i + 1)) heap.push_back(*candidate);
+  }
+  std::make_heap(heap.begin(), heap.end(), ComesLater{});
+  const auto push = [&](const std::optional<Candidate>& candidate) {
+    if (!candidate) return;
+    heap.push_back(*candidate);
+    std::push_heap(heap.begin(), heap.end(), ComesLater{});
+  };
+  while (!heap.empty()) {
+    const Candidate best = heap.front();
+    std::pop_heap(heap.begin(), heap.end(), ComesLater{});
+    heap.pop_back();
+    const uint32_t left = best.position;
+    if (symbols[left] < 0 || links[left].next == kEnd) continue;
+    const uint32_t right = links[left].next;
+    const MergeTable::Merge* merge = merges_.find(symbols[left], symbols[right]);
+    if (merge == nullptr || merge->id != best.id) continue;  // a neighbour was merged meanwhile
+    symbols[left] = best.id;
+    symbols[right] = -1;
+    links[left].next = links[right].next;
+    if (links[left].next != kEnd) {
+      links[links[left].next].previous = left;
+      push(consider(left, links[left].next));
+    }
+    if (links[left].previous != kEnd) push(consider(links[left].previous, left));
+  }
+  std::erase(symbols, -1);
+}
+
+}  // namespace ingot::tok
