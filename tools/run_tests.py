@@ -35,13 +35,19 @@ def build(preset: str) -> list[list[str]]:
     return [["cmake", "--preset", preset, "--log-level=WARNING"], ["ninja", "-C", f"build/{preset}"]]
 
 
+def pytest(*options: str) -> list[str]:
+    return [".venv/bin/python", "-m", "pytest", "-q", "-ra", *options]
+
+
 STAGES = [
     Stage("build release", build("release")),
     Stage("unit and model tests", [ctest("release")]),
     Stage("build sanitizers", build("asan")),
     Stage("tests under sanitizers", [ctest("asan", "-LE", "fuzz|model|slow")]),
     Stage("fuzzers", [ctest("asan", "-L", "fuzz")]),
-    Stage("end to end", [[".venv/bin/python", "-m", "pytest", "-q", "-ra", "tests"]]),
+    Stage("end to end", [pytest("tests")]),
+    Stage("hostile files, sanitized", [pytest("tests/cli/test_hostile.py", "tests/cli/test_streams.py",
+                                              "--binary", str(ROOT / "build" / "asan" / "ingot"))]),
 ]
 
 
