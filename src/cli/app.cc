@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/cpu.h"
+#include "cli/help_formatter.h"
 #include "cli/output.h"
 #include "cli/style.h"
 #include "kernels/target.h"
@@ -66,7 +67,9 @@ CommandLine::CommandLine()
   app_.footer(kFooter);
   app_.require_subcommand(0, 1);
   app_.set_version_flag("--version", version_text, "Version, kernel targets and processor");
-  app_.get_formatter()->column_width(36);
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(36);
+  app_.formatter(formatter);
   for (const auto make : {make_run_command, make_generate_command, make_inspect_command,
                           make_tokenize_command, make_detokenize_command, make_template_command,
                           make_perplexity_command, make_completion_command}) {
@@ -78,11 +81,8 @@ CommandLine::CommandLine()
 
 int CommandLine::report_usage(const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) {  // --help, --version
-    CLI::App* asked = &app_;
-    for (CLI::App* command : app_.get_subcommands())
-      asked = command;
     const bool is_version = error.get_name() == "CallForVersion";
-    return exit_code(print(is_version ? version_text() + "\n" : asked->help()));
+    return exit_code(print(is_version ? version_text() + "\n" : app_.help()));
   }
   std::string command = "ingot";
   for (const CLI::App* chosen : app_.get_subcommands())

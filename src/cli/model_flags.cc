@@ -25,11 +25,7 @@ void add_log_level(CLI::App& command) {
       .add_option_function<std::string>(
           "--log-level", [](const std::string& name) { set_log_level(kLevels.at(name)); },
           "Least serious message to print: debug, info, warning (default) or error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}, CLI::ignore_case))
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, std::string>{
-              {"debug", "debug"}, {"info", "info"}, {"warning", "warning"}, {"error", "error"}},
-          CLI::ignore_case))
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->type_name("LEVEL");
 }
 

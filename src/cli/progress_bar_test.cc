@@ -10,8 +10,8 @@ namespace ingot {
 namespace {
 
 TEST(ProgressBar, ShowsShareAndTimeLeft) {
-  EXPECT_EQ(render_bar("Loading", 0.5, 3.0, 40), "Loading [######......]  50%  3 s left");
-  EXPECT_EQ(render_bar("Loading", 1.0, 3.0, 38), "Loading [##########] 100%  0 s left");
+  EXPECT_EQ(render_bar("Loading", 0.5, 3.0, 40), "Loading [#######.......]  50%  3 s left");
+  EXPECT_EQ(render_bar("Loading", 1.0, 3.0, 38), "Loading [############] 100%  0 s left");
 }
 
 TEST(ProgressBar, NeverExceedsTheTerminal) {
