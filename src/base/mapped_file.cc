@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace ingot {
 namespace {
@@ -122,6 +123,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
     return Status::resource_exhausted("{}: more than {} files mapped at once", path.string(),
                                       kMaxMappings);
   }
+  mapped->fd_ = std::exchange(file.fd, -1);
   return std::shared_ptr<const MappedFile>(mapped);
 }
 
@@ -140,13 +142,16 @@ MappedFile::~MappedFile() {
   mapping.end.store(0);
   mapping.begin.store(0);
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  ::close(fd_);
 }
 
 Status MappedFile::check_intact() const {
-  if (slot_ < 0 ||
-      !g_mappings[static_cast<size_t>(slot_)].is_broken.load(std::memory_order_acquire)) {
-    return Status::ok();
-  }
+  if (slot_ < 0) return Status::ok();
+  struct stat info {};
+  const bool is_whole =
+      ::fstat(fd_, &info) == 0 && static_cast<uint64_t>(info.st_size) >= bytes_.size();
+  const Mapping& mapping = g_mappings[static_cast<size_t>(slot_)];
+  if (is_whole && !mapping.is_broken.load(std::memory_order_acquire)) return Status::ok();
   return Status::invalid_data("{}: the file was truncated while in use; restore it and start again",
                               name_);
 }

@@ -29,7 +29,7 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& name() const { return name_; }
-  // Ok, or an error once a page of the file was found missing.
+  // Ok, or an error once the file is shorter than it was, or a page of it was found missing.
   Status check_intact() const;
   // Tells the kernel the bytes will be needed soon.
   void prefetch() const;
@@ -38,6 +38,7 @@ class MappedFile {
   MappedFile() = default;
   std::span<const std::byte> bytes_;
   std::string name_;
+  int fd_ = -1;    // kept open: its size tells whether the file is still whole
   int slot_ = -1;  // index in the table that the SIGBUS handler reads; -1 when not mapped
 };
 

@@ -71,6 +71,15 @@ TEST_F(MappedFileTest, SurvivesTruncationWhileInUse) {
   EXPECT_THAT((*file)->check_intact().message(), HasSubstr("truncated while in use"));
 }
 
+TEST_F(MappedFileTest, NoticesACutWithinTheLastPage) {
+  fill(5000);
+  const auto file = MappedFile::open(path_);
+  ASSERT_TRUE(file.is_ok());
+  EXPECT_TRUE((*file)->check_intact().is_ok());
+  fs::resize_file(path_, 4999);
+  EXPECT_EQ((*file)->check_intact().code(), StatusCode::kInvalidData);
+}
+
 TEST_F(MappedFileTest, SurvivesTruncationUnderManyThreads) {
   constexpr size_t kSize = 1 << 22;
   fill(kSize);

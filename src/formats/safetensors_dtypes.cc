@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "formats/safetensors_dtypes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -35,11 +34,6 @@ std::optional<Layout> layout_of_safetensors_dtype(std::string_view dtype) {
 std::optional<std::string_view> safetensors_dtype_of_layout(Layout layout) {
   const auto* found = std::ranges::find(kDtypes, layout, &Dtype::layout);
   return found == std::end(kDtypes) ? std::nullopt : std::optional(found->name);
-}
-
-size_t safetensors_dtype_rank(Layout layout) {
-  const auto* found = std::ranges::find(kDtypes, layout, &Dtype::layout);
-  return static_cast<size_t>(found - std::begin(kDtypes));
 }
 
 }  // namespace ingot

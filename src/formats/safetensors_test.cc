@@ -105,15 +105,15 @@ TEST(Safetensors, WritesTheBytesOfTheReferenceWriter) {
   const std::span<const std::byte> bytes(data);
   const std::vector<TensorEntry> entries = {{"b", {Layout::kF16, Shape{2}, bytes.first(4)}, 0},
                                             {"c", {Layout::kF32, Shape{1, 1}, bytes.first(4)}, 0},
-                                            {"a", {Layout::kF16, Shape{1}, bytes.first(2)}, 0}};
+                                            {"a", {Layout::kBF16, Shape{1}, bytes.first(2)}, 0}};
   ASSERT_TRUE(write_safetensors(path, entries, {{"format", "pt"}}).is_ok());
   const auto text = read_small_file(path, 4096);
   ASSERT_TRUE(text.is_ok());
   const std::string header =
       R"({"__metadata__":{"format":"pt"},"c":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},)"
-      R"("a":{"dtype":"F16","shape":[1],"data_offsets":[4,6]},"b":{"dtype":"F16","shape":[2],"data_offsets":[6,10]}})";
+      R"("a":{"dtype":"BF16","shape":[1],"data_offsets":[4,6]},"b":{"dtype":"F16","shape":[2],"data_offsets":[6,10]}})";
   EXPECT_EQ(text->size() % 8, (8 + 10) % 8u);  // padded with spaces up to the data
-  EXPECT_THAT(*text, HasSubstr(header + "  "));
+  EXPECT_THAT(*text, HasSubstr(header + " "));
   std::filesystem::remove(path);
 }
 

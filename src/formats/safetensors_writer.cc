@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "base/atomic_file.h"
 #include "base/checked.h"
@@ -12,7 +11,6 @@
 #include "base/utf8.h"
 #include "formats/quote_name.h"
 #include "formats/safetensors.h"
-#include "formats/safetensors_dtypes.h"
 
 namespace ingot {
 namespace {
@@ -58,11 +56,15 @@ Status check_tensors(std::span<const TensorEntry> tensors) {
   return Status::invalid_argument("two tensors are called {}", quote_name(*twice));
 }
 
+uint32_t bits_of(const TensorEntry* entry) {
+  const LayoutInfo& layout = info(entry->tensor.layout);
+  return layout.block_bytes * 8 / layout.block_elements;
+}
+
+// Wide elements first, so that all are aligned; then by name.
 void sort_for_storage(Tensors& tensors) {
   std::ranges::sort(tensors, [](const TensorEntry* a, const TensorEntry* b) {
-    const size_t rank_a = safetensors_dtype_rank(a->tensor.layout);
-    const size_t rank_b = safetensors_dtype_rank(b->tensor.layout);
-    return rank_a != rank_b ? rank_a > rank_b : a->name < b->name;
+    return bits_of(a) != bits_of(b) ? bits_of(a) > bits_of(b) : a->name < b->name;
   });
 }
 

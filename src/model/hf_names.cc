@@ -17,7 +17,7 @@ NormSource norm_named(const std::string& name, bool has_bias) {
   return {std::move(same.weight), std::move(same.bias)};
 }
 
-LinearSource rows_of(const LinearSource& fused, std::vector<RowRange> rows) {
+LinearSource rows_of(const LinearSource& fused, const std::vector<RowRange>& rows) {
   LinearSource part = fused;
   for (TensorPart& bias : part.bias.parts)
     bias.rows = rows;
@@ -50,9 +50,9 @@ void split_grouped_qkv(const LinearSource& fused, const AttentionSpec& attention
     v.push_back({row, row + attention.value_dim});
     row += attention.value_dim;
   }
-  layer.q = rows_of(fused, std::move(q));
-  layer.k = rows_of(fused, std::move(k));
-  layer.v = rows_of(fused, std::move(v));
+  layer.q = rows_of(fused, q);
+  layer.k = rows_of(fused, k);
+  layer.v = rows_of(fused, v);
 }
 
 void split_gate_up(const LinearSource& fused, int64_t ffn, LayerSources& layer) {

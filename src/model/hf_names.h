@@ -17,7 +17,7 @@ LinearSource linear_named(const std::string& name, bool has_bias);
 NormSource norm_named(const std::string& name, bool has_bias);
 
 // The same rows of weight and bias.
-LinearSource rows_of(const LinearSource& fused, std::vector<RowRange> rows);
+LinearSource rows_of(const LinearSource& fused, const std::vector<RowRange>& rows);
 
 // Splits a fused linear into its consecutive parts: q, k and v one after the other ...
 void split_qkv(const LinearSource& fused, const AttentionSpec& attention, LayerSources& layer);

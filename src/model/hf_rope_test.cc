@@ -78,9 +78,9 @@ TEST(HfRope, PrefersTheLegacyObjectWhereBothStand) {
 }
 
 struct Refusal {
-  const char* model_type;
-  const char* changes;
-  const char* message;
+  const char* model_type = nullptr;
+  const char* changes = nullptr;
+  const char* message = nullptr;
   StatusCode code = StatusCode::kInvalidData;
 };
 

@@ -75,24 +75,30 @@ inline __m256i magnitudes_of(__m256i codes) {
   return Weights::kIsSigned ? _mm256_abs_epi8(codes) : codes;
 }
 
-// sums[t] += scale * (the tile's columns [first, first + Columns) by token t's), lane = row. The
-// pair sums are added as 16-bit numbers for as long as they cannot overflow.
+// Holds a sum in its register at this point: compilers like to regroup whole-number additions into
+// trees, whose leaves then spill (twice as slow here).
+inline void pin(__m256i& value) {
+  asm("" : "+x"(value));
+}
+
+// sums[t] += scale * (Columns columns of a tile by token t's), lane = row. The pair sums are added
+// as 16-bit numbers for as long as they cannot overflow.
 template <class Weights, int Columns, int Tokens>
-inline void add_products(const CodeTile& tile, int first, const int8_t* const (&x)[Tokens],
-                         __m256i scale, __m256i (&sums)[Tokens]) {
+inline void add_products(const uint8_t (*tile)[32], const int8_t* const (&x)[Tokens], __m256i scale,
+                         __m256i (&sums)[Tokens]) {
   constexpr int kFours = Columns / 4;
   constexpr int kMost = 32767 / (2 * 127 * Weights::kMaxCode);
   constexpr int kRun = kMost >= kFours ? kFours : kMost >= 4 ? 4 : kMost >= 2 ? 2 : 1;
   for (int four = 0; four < kFours; four += kRun) {
     __m256i pairs[Tokens];
     for (int i = 0; i < kRun; ++i) {
-      const int column = first + (four + i) * 4;
-      const __m256i codes = load_32_bytes(tile.codes[column / 4]);
+      const __m256i codes = load_32_bytes(tile[four + i]);
       const __m256i magnitudes = magnitudes_of<Weights>(codes);
       for (int t = 0; t < Tokens; ++t) {
-        const __m256i product =
-            products<Weights>(codes, magnitudes, broadcast_4_bytes(x[t] + column));
+        const __m256i in = broadcast_4_bytes(x[t] + (four + i) * 4);
+        const __m256i product = products<Weights>(codes, magnitudes, in);
         pairs[t] = i == 0 ? product : _mm256_add_epi16(pairs[t], product);
+        pin(pairs[t]);
       }
     }
     for (int t = 0; t < Tokens; ++t)

@@ -31,24 +31,26 @@ __m256i moved_bits(__m256i bytes, int mask, int places) {
   return places >= 0 ? _mm256_slli_epi16(bits, places) : _mm256_srli_epi16(bits, -places);
 }
 
-// Eight 16-bit values, each for 32 columns, to sixteen, each for 16.
-__m256i doubled(__m128i words) {
-  return _mm256_set_m128i(_mm_unpackhi_epi16(words, words), _mm_unpacklo_epi16(words, words));
+// Sixteen bytes, one per 16 columns: even ones first, as the core wants its scales.
+__m128i even_odd(__m128i bytes) {
+  return _mm_shuffle_epi8(bytes,
+                          _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
 }
 
-// The 6-bit scales and mins of Q4_K and Q5_K (see the reference), all eight at once in bytes.
+// The 6-bit scales and mins of Q4_K and Q5_K, eight of each for 32 columns (see the reference): the
+// three words become bytes of scales 0-3, scales 4-7, mins 0-3, mins 4-7.
 void unpack_scales(const uint8_t (&packed)[12], Unpacked256& out) {
-  uint32_t words[3];
-  __builtin_memcpy(words, packed, sizeof(words));
-  const uint32_t scales_low = words[0] & 0x3F3F3F3Fu;
-  const uint32_t mins_low = words[1] & 0x3F3F3F3Fu;
-  const uint32_t scales_high = (words[2] & 0x0F0F0F0Fu) | ((words[0] >> 2) & 0x30303030u);
-  const uint32_t mins_high = ((words[2] >> 4) & 0x0F0F0F0Fu) | ((words[1] >> 2) & 0x30303030u);
-  const __m256i all = _mm256_cvtepu8_epi16(
-      _mm_setr_epi32(static_cast<int32_t>(scales_low), static_cast<int32_t>(scales_high),
-                     static_cast<int32_t>(mins_low), static_cast<int32_t>(mins_high)));
-  out.scales = doubled(_mm256_castsi256_si128(all));
-  out.mins = doubled(_mm256_extracti128_si256(all, 1));
+  const __m128i words = load_16_bytes(packed);  // codes follow: reading on is within the block
+  const __m128i low = _mm_and_si128(
+      _mm_srlv_epi32(_mm_shuffle_epi32(words, _MM_SHUFFLE(2, 1, 2, 0)), _mm_setr_epi32(0, 0, 0, 4)),
+      _mm_setr_epi32(0x3F3F3F3F, 0x0F0F0F0F, 0x3F3F3F3F, 0x0F0F0F0F));
+  const __m128i high =
+      _mm_and_si128(_mm_srli_epi32(_mm_shuffle_epi32(words, _MM_SHUFFLE(1, 1, 0, 0)), 2),
+                    _mm_setr_epi32(0, 0x30303030, 0, 0x30303030));
+  const __m256i all = _mm256_cvtepu8_epi16(_mm_or_si128(low, high));
+  out.scales = _mm256_permute4x64_epi64(all, _MM_SHUFFLE(1, 0, 1, 0));  // even and odd are the same
+  const __m256i mins = _mm256_permute4x64_epi64(all, _MM_SHUFFLE(3, 3, 2, 2));
+  out.mins = _mm256_unpacklo_epi16(mins, mins);
 }
 
 struct Q2KWeights {
@@ -63,9 +65,9 @@ struct Q2KWeights {
       for (int part = 0; part < 4; ++part)
         out.codes[half * 4 + part] = moved_bits(bytes, 3 << (2 * part), -2 * part);
     }
-    const __m256i bytes = _mm256_cvtepu8_epi16(load_16_bytes(block.group_scales));
-    out.scales = _mm256_and_si256(bytes, _mm256_set1_epi16(0xF));
-    out.mins = _mm256_srli_epi16(bytes, 4);
+    const __m128i bytes = load_16_bytes(block.group_scales);
+    out.scales = _mm256_and_si256(_mm256_cvtepu8_epi16(even_odd(bytes)), _mm256_set1_epi16(0xF));
+    out.mins = _mm256_srli_epi16(_mm256_cvtepu8_epi16(bytes), 4);
     out.scale = widen(block.scale);
     out.min_scale = widen(block.min_scale);
   }
@@ -87,16 +89,20 @@ struct Q3KWeights {
                                          moved_bits(high, 1 << bit, 2 - bit));
       }
     }
-    uint32_t words[3];
-    __builtin_memcpy(words, block.group_scales, sizeof(words));
-    const auto four_scales = [&](int i) {  // of groups 4i ...
-      const uint32_t low = (words[i % 2] >> (i / 2 * 4)) & 0x0F0F0F0Fu;
-      return static_cast<int32_t>(low | (((words[2] >> (2 * i)) & 0x03030303u) << 4));
-    };
-    const __m128i bytes =
-        _mm_setr_epi32(four_scales(0), four_scales(1), four_scales(2), four_scales(3));
-    out.scales = _mm256_cvtepi8_epi16(_mm_sub_epi8(bytes, _mm_set1_epi8(32)));
-    out.mins = _mm256_slli_epi16(out.scales, 2);
+    // Words 0, 1, 0, 1 hold the low nibbles of groups 0-3, 4-7, 8-11, 12-15; word 2 all top bits.
+    const __m128i words = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block.group_scales));
+    const __m128i low = _mm_srlv_epi32(_mm_shuffle_epi32(words, _MM_SHUFFLE(1, 0, 1, 0)),
+                                       _mm_setr_epi32(0, 0, 4, 4));
+    int32_t top;
+    __builtin_memcpy(&top, block.group_scales + 8, sizeof(top));
+    const __m128i top_bits = _mm_slli_epi32(
+        _mm_and_si128(_mm_srlv_epi32(_mm_set1_epi32(top), _mm_setr_epi32(0, 2, 4, 6)),
+                      _mm_set1_epi8(3)),
+        4);
+    const __m128i bytes = _mm_sub_epi8(
+        _mm_or_si128(_mm_and_si128(low, _mm_set1_epi8(0xF)), top_bits), _mm_set1_epi8(32));
+    out.scales = _mm256_cvtepi8_epi16(even_odd(bytes));
+    out.mins = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 2);
     out.scale = widen(block.scale);
     out.min_scale = 0;
   }
@@ -158,8 +164,9 @@ struct Q6KWeights {
       codes[2] = _mm256_or_si256(high_nibbles(low_a), moved_bits(high, 0x30, 0));
       codes[3] = _mm256_or_si256(high_nibbles(low_b), moved_bits(high, 0xC0, -2));
     }
-    out.scales = _mm256_cvtepi8_epi16(load_16_bytes(block.group_scales));
-    out.mins = _mm256_slli_epi16(out.scales, 5);
+    const __m128i bytes = load_16_bytes(block.group_scales);
+    out.scales = _mm256_cvtepi8_epi16(even_odd(bytes));
+    out.mins = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 5);
     out.scale = widen(block.scale);
     out.min_scale = 0;
   }
@@ -183,7 +190,7 @@ struct IQ4XSWeights {
     const uint64_t bytes = _pdep_u64(low, 0x0F0F0F0F0F0F0F0Fu) |
                            (_pdep_u64(block.scales_high, 0x0303030303030303u) << 4);
     const __m128i words = _mm_cvtepu8_epi16(_mm_cvtsi64_si128(static_cast<int64_t>(bytes)));
-    out.scales = doubled(_mm_sub_epi16(words, _mm_set1_epi16(32)));
+    out.scales = _mm256_broadcastsi128_si256(_mm_sub_epi16(words, _mm_set1_epi16(32)));
     out.mins = _mm256_setzero_si256();
     out.scale = widen(block.scale);
     out.min_scale = 0;

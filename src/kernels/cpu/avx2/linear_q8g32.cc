@@ -32,14 +32,16 @@ __m256i fifth_bits(const uint8_t (&bits)[4]) {
   return _mm256_and_si256(is_set, _mm256_set1_epi8(16));
 }
 
-// One half-precision field of up to eight blocks.
+// One half-precision field of up to eight blocks. Eight whole ones go by insertions: to write them
+// to memory and load them as a vector would wait for the stores.
 template <class Block>
 [[gnu::always_inline]] inline __m256 gather(const Block* blocks, int64_t count,
                                             Half Block::*field) {
-  alignas(16) uint16_t bits[8];
-  for (int64_t i = 0; i < 8; ++i)
-    bits[i] = i < count ? (blocks[i].*field).bits : uint16_t{0};
-  return _mm256_cvtph_ps(load_16_bytes(bits));
+  const auto bits = [&](int64_t i) {
+    return i < count ? static_cast<int16_t>((blocks[i].*field).bits) : int16_t{0};
+  };
+  return _mm256_cvtph_ps(
+      _mm_setr_epi16(bits(0), bits(1), bits(2), bits(3), bits(4), bits(5), bits(6), bits(7)));
 }
 
 template <class B, int MaxCode, int Offset, bool IsSigned, bool HasMin>
@@ -87,15 +89,20 @@ struct MXFP4Weights : Traits<MXFP4, 24, 12, false, false> {
     return _mm256_shuffle_epi8(levels, nibbles(block.codes));
   }
   // 2^(scale - 128), as the codes are doubled: by bits, with the two subnormal ones and NaN.
-  static uint32_t half_scale(uint8_t exponent) {
-    if (exponent == 0xFF) return 0x7FC00000u;
-    return exponent < 2 ? 0x00200000u << exponent : static_cast<uint32_t>(exponent - 1) << 23;
-  }
   [[gnu::always_inline]] static void scales(const MXFP4* blocks, int64_t count, Unpacked32& out) {
-    alignas(32) uint32_t bits[8];
-    for (int64_t i = 0; i < 8; ++i)
-      bits[i] = i < count ? half_scale(blocks[i].scale.bits) : 0;
-    out.scales = _mm256_castsi256_ps(load_32_bytes(bits));
+    const auto byte = [&](int64_t i) {
+      return i < count ? static_cast<char>(blocks[i].scale.bits) : char{0};
+    };
+    const __m256i exponents =
+        _mm256_cvtepu8_epi32(_mm_setr_epi8(byte(0), byte(1), byte(2), byte(3), byte(4), byte(5),
+                                           byte(6), byte(7), 0, 0, 0, 0, 0, 0, 0, 0));
+    const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(exponents, _mm256_set1_epi32(1)), 23);
+    const __m256i subnormal = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), exponents);
+    const __m256i is_subnormal = _mm256_cmpgt_epi32(_mm256_set1_epi32(2), exponents);
+    const __m256i is_nan = _mm256_cmpeq_epi32(exponents, _mm256_set1_epi32(0xFF));
+    const __m256i bits = _mm256_or_si256(_mm256_blendv_epi8(normal, subnormal, is_subnormal),
+                                         _mm256_and_si256(is_nan, _mm256_set1_epi32(0x7FC00000)));
+    out.scales = _mm256_castsi256_ps(bits);
   }
 };
 

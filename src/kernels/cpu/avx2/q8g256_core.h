@@ -13,8 +13,8 @@ namespace {
 // whose codes are shifted by an offset has mins = offset * scales and no min_scale of its own.
 struct Unpacked256 {
   __m256i codes[8];  // bytes, in order of columns
-  __m256i scales;    // 16-bit, one per 16 columns
-  __m256i mins;
+  __m256i scales;    // 16-bit, one per 16 columns: low half 0, 2, ... 14; high half 1, 3, ... 15
+  __m256i mins;      // 16-bit, one per 16 columns, in order
   float scale;
   float min_scale;
 };
@@ -40,18 +40,20 @@ struct Q8G256Core {
     for (int64_t left = cols; left > 0; left -= 256, ++block, ++x) {
       Unpacked256 w;
       Weights::unpack(*block, w);
-      const __m256i sums = dot_codes(w, *x);
-      if constexpr (Weights::kMins == Mins::kNone) {
-        total += w.scale * x->scale * static_cast<float>(sum_lanes(sums));
-        continue;
-      }
-      const __m256i min_sums = _mm256_madd_epi16(w.mins, load_32_bytes(x->sums));
-      if constexpr (Weights::kMins == Mins::kOffset) {
-        total +=
-            w.scale * x->scale * static_cast<float>(sum_lanes(_mm256_sub_epi32(sums, min_sums)));
+      __m256i sums = dot_codes(w, *x);
+      __m256i min_sums = _mm256_setzero_si256();
+      if constexpr (Weights::kMins != Mins::kNone)
+        min_sums = _mm256_madd_epi16(w.mins, load_32_bytes(x->sums));
+      if constexpr (Weights::kMins == Mins::kOffset) sums = _mm256_sub_epi32(sums, min_sums);
+      if constexpr (Weights::kMins == Mins::kAffine) {
+        const __m128 both = _mm_cvtepi32_ps(sum_lanes_of_2(sums, min_sums));
+        const __m128 scales =
+            _mm_mul_ps(_mm_setr_ps(w.scale, w.min_scale, 0, 0), _mm_set1_ps(x->scale));
+        const __m128 shares = _mm_mul_ps(scales, both);
+        total += _mm_cvtss_f32(shares);
+        total -= _mm_cvtss_f32(_mm_movehdup_ps(shares));
       } else {
         total += w.scale * x->scale * static_cast<float>(sum_lanes(sums));
-        total -= w.min_scale * x->scale * static_cast<float>(sum_lanes(min_sums));
       }
     }
     return total;
@@ -70,7 +72,9 @@ struct Q8G256Core {
         Weights::unpack(reinterpret_cast<const Block*>(weights + r * row_bytes)[block], w);
       for (int i = 0; i < 8; ++i)
         codes[r][i] = w.codes[i];
-      scales[r] = w.scales;
+      const __m128i even = _mm256_castsi256_si128(w.scales);
+      const __m128i odd = _mm256_extracti128_si256(w.scales, 1);
+      scales[r] = _mm256_set_m128i(_mm_unpackhi_epi16(even, odd), _mm_unpacklo_epi16(even, odd));
       mins[r] = w.mins;
       scale[r] = w.scale;
       min_scale[r] = w.min_scale;
@@ -95,8 +99,10 @@ struct Q8G256Core {
       totals[t] = _mm256_setzero_si256();
     }
     for (int group = 0; group < 256 / Weights::kGroup; ++group) {
-      add_products<Weights, Weights::kGroup>(tile, group * Weights::kGroup, codes,
+      add_products<Weights, Weights::kGroup>(tile.codes + group * (Weights::kGroup / 4), codes,
                                              tile.scales[group], totals);
+      for (int t = 0; t < Tokens; ++t)
+        codes[t] += Weights::kGroup;
     }
     for (int t = 0; t < Tokens; ++t) {
       const __m256 factor = _mm256_set1_ps(x[t * stride].scale);
@@ -116,17 +122,14 @@ struct Q8G256Core {
   }
 
  private:
-  // Scale of columns 32i ... to every 16-bit lane: its first 16 columns are in the low half.
+  // The scales of columns 32i ... go to all 16-bit lanes: of its first 16 columns in the low half.
   static __m256i dot_codes(const Unpacked256& w, const Q8G256& x) {
-    const __m256i even_odd = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
-                                              0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
-    const __m256i scales = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(w.scales, even_odd), 0xD8);
     __m256i sums = _mm256_setzero_si256();
     for (int i = 0; i < 8; ++i) {
       const __m256i pairs = products<Weights>(w.codes[i], magnitudes_of<Weights>(w.codes[i]),
                                               load_32_bytes(x.codes + i * 32));
       const __m256i scale = _mm256_shuffle_epi8(
-          scales, _mm256_set1_epi16(static_cast<int16_t>((2 * i + 1) * 256 + 2 * i)));
+          w.scales, _mm256_set1_epi16(static_cast<int16_t>((2 * i + 1) * 256 + 2 * i)));
       sums = _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, scale));
     }
     return sums;

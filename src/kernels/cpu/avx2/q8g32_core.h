@@ -126,10 +126,10 @@ struct Q8G32Core {
     const int8_t* codes[Tokens];
     __m256i totals[Tokens];
     for (int t = 0; t < Tokens; ++t) {
-      codes[t] = x[t * stride].codes;
+      codes[t] = x[t * stride].codes + group * 32;
       totals[t] = _mm256_setzero_si256();
     }
-    add_products<Weights, 32>(tile, group * 32, codes, _mm256_set1_epi16(1), totals);
+    add_products<Weights, 32>(tile.codes + group * 8, codes, _mm256_set1_epi16(1), totals);
     for (int t = 0; t < Tokens; ++t) {
       const Q8G32& in = x[t * stride];
       out[t] = shares(totals[t], _mm256_set1_epi32(in.sums[group]),
