@@ -51,12 +51,9 @@ class TokenizeCommand : public Command {
     EncodeOptions options;
     options.add_special = !no_special_;
     options.parse_special = !no_parse_;
-    INGOT_TRY(const std::vector<TokenId> ids, side.tokenizer->encode(text, options));
-    if (!json_) return print(join_token_ids(ids) + "\n");
-    Json tokens = Json::array();
-    for (const TokenId id : ids)
-      tokens.push_back(std::string(side.tokenizer->piece(id)));
-    return print_json({{"ids", ids}, {"tokens", std::move(tokens)}});
+    INGOT_TRY(const Encoding encoding, side.tokenizer->encode_with_pieces(text, options));
+    if (!json_) return print(join_token_ids(encoding.ids) + "\n");
+    return print_json({{"ids", encoding.ids}, {"tokens", encoding.pieces}});
   }
 
  private:

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "golden_logits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/safetensors.h"
+
+namespace ingot::testing {
+
+Result<Goldens> Goldens::open(const std::filesystem::path& folder) {
+  Goldens goldens;
+  INGOT_TRY(goldens.json_, read_json_file(folder / "goldens.json"));
+  INGOT_TRY(const auto arrays, SafetensorsFile::open(folder / "goldens.safetensors"));
+  for (const TensorEntry& entry : arrays->tensors()) {
+    std::vector<float>& floats = goldens.values_[entry.name];
+    floats.resize(*entry.tensor.shape.elements().value());
+    dequantize(entry.tensor.layout, entry.tensor.bytes, floats);
+  }
+  return goldens;
+}
+
+std::vector<TokenId> Goldens::ids(size_t prompt) const {
+  return json_["prompts"][prompt]["ids"].get<std::vector<TokenId>>();
+}
+
+const std::vector<float>& Goldens::values(size_t prompt, const std::string& name) const {
+  return values_.at(fmt::format("p{}.{}", prompt, name));
+}
+
+Result<double> Goldens::worst_difference(Solo& solo, size_t prompt) const {
+  const std::vector<TokenId> tokens = ids(prompt);
+  const std::vector<float>& last = values(prompt, "logits_last");
+  const std::vector<float>& top_values = values(prompt, "top_values");
+  const std::vector<float>& top_ids = values(prompt, "top_ids");
+  const std::vector<float>& logprobs = values(prompt, "prompt_logprobs");
+  const size_t top = top_ids.size() / tokens.size();
+  double worst = 0;
+  const auto compare = [&](double found, double expected) {
+    const double difference = std::fabs(found - expected);
+    worst = difference <= worst ? worst : difference;  // NaN counts as worse
+  };
+  INGOT_TRY(solo.score(tokens, [&](int64_t row, std::span<const float> logits) {
+    const auto r = static_cast<size_t>(row);
+    for (size_t i = r * top; i < (r + 1) * top; ++i) {
+      compare(logits[static_cast<size_t>(top_ids[i])], top_values[i]);
+    }
+    if (r + 1 < tokens.size()) {
+      compare(position_logprobs(logits, tokens[r + 1], 0).logprob, logprobs[r]);
+      return;
+    }
+    for (size_t i = 0; i < last.size(); ++i)
+      compare(logits[i], last[i]);
+  }));
+  return worst;
+}
+
+}  // namespace ingot::testing

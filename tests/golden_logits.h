@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of one oracle model, and how far a run of ours is from them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "engine/solo.h"
+
+namespace ingot::testing {
+
+// Both sides compute in float32 from the same weights, so they differ by the order of sums only.
+// The oracle's own two orders (cached and uncached) differ by up to about 1e-5; a chain of L layers
+// with dot products of length K in another order errs by about sqrt(K) * L * 2^-24 relative to the
+// largest partial sums. The bound is ten times that for the sizes here (the worst seen is 4e-5),
+// and a hundredth of what a bf16 run drifts (goldens' bf16_yardstick), so a wrong formula cannot
+// hide in it.
+inline constexpr double kLogitBound = 2e-4;
+
+class Goldens {
+ public:
+  // A folder with goldens.json and goldens.safetensors.
+  static Result<Goldens> open(const std::filesystem::path& folder);
+
+  const Json& json() const { return json_; }
+  size_t prompts() const { return json_["prompts"].size(); }
+  std::vector<TokenId> ids(size_t prompt) const;
+  // The largest difference over all positions: best eight logits, log-probability of the next
+  // token, and every logit of the last position.
+  Result<double> worst_difference(Solo& solo, size_t prompt) const;
+
+ private:
+  const std::vector<float>& values(size_t prompt, const std::string& name) const;
+  Json json_;
+  std::map<std::string, std::vector<float>> values_;
+};
+
+}  // namespace ingot::testing
