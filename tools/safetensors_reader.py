@@ -33,8 +33,8 @@ def _read_file(path, into):
 def read_folder(folder):
     """{name: float32 array} of every shard, in name order of the shards."""
     tensors = {}
-    for path in sorted(Path(folder).glob("*.safetensors")):
+    for path in sorted(Path(folder).glob("model*.safetensors")):
         _read_file(path, tensors)
     if not tensors:
-        raise FileNotFoundError(f"{folder}: no .safetensors file")
+        raise FileNotFoundError(f"{folder}: no model*.safetensors file")
     return tensors

@@ -44,7 +44,7 @@ TEST(Activations, CodesAreWithinHalfAStepOfTheInput) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
     const std::vector<std::byte> out = pack(kernel, x, 1, 512);
     for (size_t i = 0; i < 512; ++i) {
-      Q8G256 block;
+      Q8G256 block{};
       std::memcpy(&block, out.data() + i / 256 * sizeof(block), sizeof(block));
       EXPECT_NEAR(block.scale * static_cast<float>(block.codes[i % 256]), x[i],
                   block.scale * 0.5001F);
@@ -60,7 +60,7 @@ TEST(Activations, AnythingNotFiniteMakesItsGroupsScaleNaN) {
     x[5] = std::numeric_limits<float>::quiet_NaN();
     x[40] = -std::numeric_limits<float>::infinity();
     const std::vector<std::byte> out = pack(kernel, x, 1, 96);
-    Q8G32 block;
+    Q8G32 block{};
     std::memcpy(&block, out.data(), sizeof(block));
     EXPECT_TRUE(std::isnan(block.scales[0])) << kernel.name;
     EXPECT_TRUE(std::isnan(block.scales[1])) << kernel.name;
@@ -78,7 +78,7 @@ TEST(Activations, PacksANewInputAnew) {
   const std::vector<float> ones(64, 1.0F);
   const std::vector<float> twos(64, 2.0F);
   activations.set(ones.data(), 1, 64);
-  Q8G32 block;
+  Q8G32 block{};
   std::memcpy(&block, activations.rows(ActivationLayout::kQ8G32, exec), sizeof(block));
   EXPECT_EQ(block.scales[0], 1.0F / 127);
   activations.set(twos.data(), 1, 64);

@@ -31,7 +31,7 @@ void convert(float value, BFloat16& out) {
 
 template <class Element>
 float element(const CacheRun& run, int64_t index, int64_t d) {
-  Element value;
+  Element value{};
   std::memcpy(&value, run.data + (index * run.dim + d) * static_cast<int64_t>(sizeof(Element)),
               sizeof(Element));
   return widen(value);
@@ -40,7 +40,7 @@ float element(const CacheRun& run, int64_t index, int64_t d) {
 template <class Element>
 void store(const float* from, int64_t count, std::byte* to) {
   for (int64_t i = 0; i < count; ++i) {
-    Element value;
+    Element value{};
     convert(from[i], value);
     std::memcpy(to + i * static_cast<int64_t>(sizeof(Element)), &value, sizeof(Element));
   }

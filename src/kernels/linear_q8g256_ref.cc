@@ -20,20 +20,21 @@ namespace {
 struct Unpacked {
   float scale = 0;
   float min_scale = 0;
-  int scales[16] = {};
-  int mins[16] = {};
-  int codes[256] = {};
+  int8_t scales[16] = {};
+  int8_t mins[16] = {};
+  int8_t codes[256] = {};
 };
 
 // The 6-bit scales and mins of Q4_K and Q5_K, one per 32 columns: the first four in the low six
 // bits of bytes 0-3 and 4-7; of the last four the low nibbles are in bytes 8-11, the top bits in
 // 0-7.
 void unpack_scales(const uint8_t (&packed)[12], Unpacked& out) {
-  for (int i = 0; i < 8; ++i) {
-    const int scale = i < 4 ? packed[i] & 63 : (packed[i + 4] & 0xF) | (packed[i - 4] >> 6 << 4);
-    const int min = i < 4 ? packed[i + 4] & 63 : (packed[i + 4] >> 4) | (packed[i] >> 6 << 4);
-    out.scales[2 * i] = out.scales[2 * i + 1] = scale;
-    out.mins[2 * i] = out.mins[2 * i + 1] = min;
+  for (int64_t i = 0; i < 16; ++i) {
+    const uint8_t* at = packed + i / 2;
+    const int scale = i < 8 ? at[0] & 63 : (at[4] & 0xF) | (at[-4] >> 6 << 4);
+    const int min = i < 8 ? at[4] & 63 : (at[4] >> 4) | (at[0] >> 6 << 4);
+    out.scales[i] = static_cast<int8_t>(scale);
+    out.mins[i] = static_cast<int8_t>(min);
   }
 }
 
@@ -45,11 +46,11 @@ int two_bits(const uint8_t (&codes)[64], int i) {
 Unpacked unpack(const Q2_K& block) {
   Unpacked out{.scale = to_float(block.scale), .min_scale = to_float(block.min_scale)};
   for (int i = 0; i < 16; ++i) {
-    out.scales[i] = block.group_scales[i] & 0xF;
-    out.mins[i] = block.group_scales[i] >> 4;
+    out.scales[i] = static_cast<int8_t>(block.group_scales[i] & 0xF);
+    out.mins[i] = static_cast<int8_t>(block.group_scales[i] >> 4);
   }
   for (int i = 0; i < 256; ++i)
-    out.codes[i] = two_bits(block.codes, i);
+    out.codes[i] = static_cast<int8_t>(two_bits(block.codes, i));
   return out;
 }
 
@@ -58,20 +59,25 @@ Unpacked unpack(const Q3_K& block) {
   for (int i = 0; i < 16; ++i) {
     const int low = (block.group_scales[i % 8] >> (i / 8 * 4)) & 0xF;
     const int high = (block.group_scales[8 + i % 4] >> (i / 4 * 2)) & 3;
-    out.scales[i] = (low | (high << 4)) - 32;
+    out.scales[i] = static_cast<int8_t>((low | (high << 4)) - 32);
   }
   for (int i = 0; i < 256; ++i) {
     const int high = (block.high_bits[i % 32] >> (i / 32)) & 1;
-    out.codes[i] = two_bits(block.codes, i) - 4 * (1 - high);
+    out.codes[i] = static_cast<int8_t>(two_bits(block.codes, i) - 4 * (1 - high));
   }
   return out;
+}
+
+// Element 64k + i of Q4_K, Q5_K: the low nibble of codes[32k + i] for i < 32, then the high one.
+int8_t nibble(const uint8_t (&codes)[128], int i) {
+  return static_cast<int8_t>((codes[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4)) & 0xF);
 }
 
 Unpacked unpack(const Q4_K& block) {
   Unpacked out{.scale = to_float(block.scale), .min_scale = to_float(block.min_scale)};
   unpack_scales(block.group_scales, out);
   for (int i = 0; i < 256; ++i)
-    out.codes[i] = (block.codes[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4)) & 0xF;
+    out.codes[i] = nibble(block.codes, i);
   return out;
 }
 
@@ -79,8 +85,8 @@ Unpacked unpack(const Q5_K& block) {
   Unpacked out{.scale = to_float(block.scale), .min_scale = to_float(block.min_scale)};
   unpack_scales(block.group_scales, out);
   for (int i = 0; i < 256; ++i) {
-    const int low = (block.codes[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4)) & 0xF;
-    out.codes[i] = low | (((block.high_bits[i % 32] >> (i / 32)) & 1) << 4);
+    const int high = (block.high_bits[i % 32] >> (i / 32)) & 1;
+    out.codes[i] = static_cast<int8_t>(nibble(block.codes, i) | (high << 4));
   }
   return out;
 }
@@ -94,7 +100,7 @@ Unpacked unpack(const Q6_K& block) {
     const int part = i % 128 / 32;
     const int low = (block.low_bits[half * 64 + part % 2 * 32 + i % 32] >> (part / 2 * 4)) & 0xF;
     const int high = (block.high_bits[half * 32 + i % 32] >> (part * 2)) & 3;
-    out.codes[i] = (low | (high << 4)) - 32;
+    out.codes[i] = static_cast<int8_t>((low | (high << 4)) - 32);
   }
   return out;
 }
@@ -105,7 +111,7 @@ Unpacked unpack(const IQ4_XS& block) {
     const int group = i / 2;
     const int low = (block.scales_low[group / 2] >> (group % 2 * 4)) & 0xF;
     const int high = (block.scales_high >> (group * 2)) & 3;
-    out.scales[i] = (low | (high << 4)) - 32;
+    out.scales[i] = static_cast<int8_t>((low | (high << 4)) - 32);
   }
   for (int i = 0; i < 256; ++i)
     out.codes[i] = kIq4Codes[(block.codes[i / 32 * 16 + i % 16] >> (i % 32 / 16 * 4)) & 0xF];
@@ -116,7 +122,7 @@ template <class Block>
 float dot(const std::byte* row, const Q8G256* x, int64_t blocks) {
   float total = 0;
   for (int64_t b = 0; b < blocks; ++b, ++x) {
-    Block block;
+    Block block{};
     std::memcpy(&block, row + b * static_cast<int64_t>(sizeof(Block)), sizeof(Block));
     const Unpacked weights = unpack(block);
     int sum = 0;

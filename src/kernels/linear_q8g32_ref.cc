@@ -20,7 +20,7 @@ namespace {
 struct Group {  // weight = scale * code + min
   float scale = 0;
   float min = 0;
-  int codes[32] = {};
+  int8_t codes[32] = {};
 };
 
 template <class Block>
@@ -35,25 +35,25 @@ int high_bit(const Block& block, int i) {
 Group unpack(const Q4_0& block) {
   Group group{.scale = to_float(block.scale)};
   for (int i = 0; i < 32; ++i)
-    group.codes[i] = nibble(block, i) - 8;
+    group.codes[i] = static_cast<int8_t>(nibble(block, i) - 8);
   return group;
 }
 Group unpack(const Q4_1& block) {
   Group group{.scale = to_float(block.scale), .min = to_float(block.min)};
   for (int i = 0; i < 32; ++i)
-    group.codes[i] = nibble(block, i);
+    group.codes[i] = static_cast<int8_t>(nibble(block, i));
   return group;
 }
 Group unpack(const Q5_0& block) {
   Group group{.scale = to_float(block.scale)};
   for (int i = 0; i < 32; ++i)
-    group.codes[i] = nibble(block, i) + 16 * high_bit(block, i) - 16;
+    group.codes[i] = static_cast<int8_t>(nibble(block, i) + 16 * high_bit(block, i) - 16);
   return group;
 }
 Group unpack(const Q5_1& block) {
   Group group{.scale = to_float(block.scale), .min = to_float(block.min)};
   for (int i = 0; i < 32; ++i)
-    group.codes[i] = nibble(block, i) + 16 * high_bit(block, i);
+    group.codes[i] = static_cast<int8_t>(nibble(block, i) + 16 * high_bit(block, i));
   return group;
 }
 Group unpack(const Q8_0& block) {
@@ -90,7 +90,7 @@ float dot(const std::byte* row, const Q8G32* x, int64_t groups) {
   for (int64_t first = 0; first < groups; first += 8, ++x) {
     float p[8] = {};
     for (int64_t i = 0; i < 8 && first + i < groups; ++i) {
-      Block block;
+      Block block{};
       std::memcpy(&block, row + (first + i) * static_cast<int64_t>(sizeof(Block)), sizeof(Block));
       p[i] = product(unpack(block), *x, i);
     }

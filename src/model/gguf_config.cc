@@ -95,11 +95,11 @@ Result<std::vector<int64_t>> GgufConfig::per_layer(std::string_view key, int64_t
   return values;
 }
 
-Result<std::vector<int64_t>> GgufConfig::per_layer_or(std::string_view key,
+Result<std::vector<int64_t>> GgufConfig::per_layer_or(std::string_view key, int64_t layers,
                                                       std::vector<int64_t> fallback,
                                                       Range range) const {
   if (!has(key)) return fallback;
-  return per_layer(key, static_cast<int64_t>(fallback.size()), range);
+  return per_layer(key, layers, range);
 }
 
 Result<int32_t> GgufConfig::token_id(std::string_view name, int64_t vocab) const {

@@ -33,10 +33,10 @@ class GgufConfig {
   Result<bool> boolean(std::string_view key) const;
   Result<std::string> string_or(std::string_view key, std::string_view fallback) const;
   bool holds_list(std::string_view key) const;  // present, and an array
-  // One number for all layers, or a list with one for each. `fallback` (one per layer) when absent.
+  // One number for all layers, or a list with one for each.
   Result<std::vector<int64_t>> per_layer(std::string_view key, int64_t layers, Range range) const;
-  Result<std::vector<int64_t>> per_layer_or(std::string_view key, std::vector<int64_t> fallback,
-                                            Range range) const;
+  Result<std::vector<int64_t>> per_layer_or(std::string_view key, int64_t layers,
+                                            std::vector<int64_t> fallback, Range range) const;
   // A token id of the vocabulary section ("bos_token_id"), or -1.
   Result<int32_t> token_id(std::string_view name, int64_t vocab) const;
 

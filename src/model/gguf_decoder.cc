@@ -16,7 +16,8 @@ struct LayerSizes {
   std::vector<int64_t> heads;
   std::vector<int64_t> kv_heads;
   std::vector<int64_t> ffn;
-  std::vector<int64_t> slides;  // 0 or 1
+  std::vector<int64_t> slides;   // 0 or 1
+  std::vector<int64_t> rotates;  // 0 or 1; empty: by the family's rule
 };
 
 LinearSource linear_named(const std::string& name) {
@@ -66,8 +67,8 @@ Result<std::vector<int64_t>> read_windows(const GgufConfig& config, const GgufFa
 Result<LayerSizes> read_sizes(const GgufConfig& config, int64_t layers) {
   LayerSizes sizes;
   INGOT_TRY(sizes.heads, config.per_layer("attention.head_count", layers, {0, limits::kHeads}));
-  INGOT_TRY(sizes.kv_heads,
-            config.per_layer_or("attention.head_count_kv", sizes.heads, {0, limits::kHeads}));
+  INGOT_TRY(sizes.kv_heads, config.per_layer_or("attention.head_count_kv", layers, sizes.heads,
+                                                {0, limits::kHeads}));
   INGOT_TRY(sizes.ffn, config.per_layer("feed_forward_length", layers, {0, limits::kHidden}));
   for (size_t i = 0; i < sizes.heads.size(); ++i) {
     if (sizes.heads[i] == 0 || sizes.kv_heads[i] == 0)
@@ -153,7 +154,9 @@ bool any_slides(const LayerSizes& sizes) {
 int rope_of_layer(const GgufFamily& family, const ModelSpec& spec, const LayerSizes& sizes,
                   size_t layer) {
   const bool slides = sizes.slides[layer] != 0;
-  const bool is_sliding_rope = slides && spec.ropes.size() > 1;
+  const int rope = slides && spec.ropes.size() > 1 ? 1 : 0;
+  if (spec.ropes.empty()) return -1;
+  if (!sizes.rotates.empty()) return sizes.rotates[layer] != 0 ? rope : -1;
   switch (family.rope) {
     case RopeUse::kNowhere:
       return -1;
@@ -166,7 +169,7 @@ int rope_of_layer(const GgufFamily& family, const ModelSpec& spec, const LayerSi
     case RopeUse::kEverywhere:
       break;
   }
-  return is_sliding_rope ? 1 : 0;
+  return rope;
 }
 
 LayerSpec layer_spec(const GgufFamily& family, const ModelSpec& spec, const LayerSizes& sizes,
@@ -270,6 +273,7 @@ Result<ModelPlan> map_gguf_decoder(const GgufConfig& config, const GgufFamily& f
   INGOT_TRY(const AttentionSpec attention,
             read_attention(config, family, spec, sizes.heads.front()));
   INGOT_TRY(sizes.slides, read_windows(config, family, attention.window, layers));
+  INGOT_TRY(sizes.rotates, config.per_layer_or("attention.rope_pattern", layers, {}, {0, 1}));
   INGOT_TRY(spec.ropes, read_gguf_ropes(config, family, attention.key_dim, spec.context));
   if (!any_slides(sizes) && spec.ropes.size() > 1) spec.ropes.pop_back();
   INGOT_TRY(const double softcap,

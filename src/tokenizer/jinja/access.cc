@@ -66,6 +66,30 @@ Result<Value> own_item(Heap& heap, Value owner, Value key) {
   return owner.items()[static_cast<size_t>(index)];
 }
 
+// Python's range[a:b:c] is a range again.
+void set_slice_of_range(SequenceObject& part, const SequenceObject& whole, const SliceBounds& bounds) {
+  part.range[0] = whole.range[0] + bounds.from * whole.range[2];
+  part.range[1] = whole.range[0] + bounds.to * whole.range[2];
+  part.range[2] = whole.range[2] * bounds.step;
+}
+
+Result<Value> slice_of_sequence(Heap& heap, Value owner, const SliceBounds& bounds) {
+  const auto count = static_cast<size_t>(bounds.count);
+  // Sequences never change, so a part without gaps may share the whole's items.
+  std::span<Value> items = owner.items().subspan(count == 0 ? 0 : static_cast<size_t>(bounds.from), bounds.step == 1 ? count : 0);
+  if (bounds.step != 1) {
+    INGOT_TRY(heap.budget().copy(count * sizeof(Value)));
+    INGOT_TRY(items, heap.array<Value>(count));
+    for (size_t i = 0; i < count; ++i) {
+      items[i] = owner.items()[static_cast<size_t>(bounds.from + static_cast<int64_t>(i) * bounds.step)];
+    }
+  }
+  INGOT_TRY(const Value part, heap.own_sequence(owner.kind(), items));
+  const bool is_small = bounds.step > -limits::kTemplateRange && bounds.step < limits::kTemplateRange;
+  if (owner.is(Kind::kRange) && is_small) set_slice_of_range(part.sequence(), owner.sequence(), bounds);
+  return part;
+}
+
 }  // namespace
 
 Result<Value> own_attribute(Heap& heap, Value owner, std::string_view name) {
@@ -163,16 +187,7 @@ Result<Value> get_slice(Heap& heap, Value owner, Value from, Value to, Value ste
     }
     return out.finish(string.is_markup);
   }
-  const Kind kind = owner.is(Kind::kTuple) ? Kind::kTuple : Kind::kList;
-  if (bounds.step == 1) {  // sequences never change, so a part may share the whole's items
-    return heap.own_sequence(kind, owner.items().subspan(static_cast<size_t>(bounds.from), static_cast<size_t>(bounds.count)));
-  }
-  INGOT_TRY(heap.budget().copy(static_cast<uint64_t>(bounds.count) * sizeof(Value)));
-  INGOT_TRY(const std::span<Value> items, heap.array<Value>(static_cast<size_t>(bounds.count)));
-  for (size_t i = 0; i < items.size(); ++i) {
-    items[i] = owner.items()[static_cast<size_t>(bounds.from + static_cast<int64_t>(i) * bounds.step)];
-  }
-  return heap.own_sequence(kind, items);
+  return slice_of_sequence(heap, owner, bounds);
 }
 
 Result<Value> namespace_attribute(Heap& heap, const NamespaceObject& names, std::string_view name) {

@@ -149,6 +149,7 @@ Result<bool> contains(Heap& heap, Value container, Value item) {
     }
     return false;
   }
+  if (container.is(Kind::kKeys)) INGOT_TRY(check_hashable(item));
   INGOT_TRY(const std::span<const Value> items, iterate(heap, container));
   for (const Value candidate : items) {
     INGOT_TRY(const bool is_equal, equal(heap, candidate, item));

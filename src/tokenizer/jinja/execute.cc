@@ -214,10 +214,6 @@ Status Interpreter::run_loop(const Node& node, NodeId id, Value iterable, int64_
   Scope* outer = scope_;
   INGOT_TRY(Scope * scope, new_scope(outer));
   ScopeEntry entry(*this, scope);
-  if (items.empty()) {
-    if (bodies[1] != kNoNode) INGOT_TRY(execute(bodies[1]));
-    return Status::ok();
-  }
   LoopObject unnamed;
   LoopObject* state = &unnamed;
   if (loop_name_ != kNoNode) {  // the body may keep it
@@ -228,13 +224,19 @@ Status Interpreter::run_loop(const Node& node, NodeId id, Value iterable, int64_
   state->node = id;
   state->scope = outer;
   state->is_recursive = is_recursive;
+  bool has_completed = false;
   for (; state->index < items.size(); ++state->index) {
     INGOT_TRY(entry.renew());
     if (loop_name_ != kNoNode) INGOT_TRY(bind(loop_name_, Value::object(Kind::kLoop, state)));
     INGOT_TRY(assign(node.a, items[state->index]));
     INGOT_TRY(const Flow flow, execute(bodies[0]));
     if (flow == Flow::kBreak) break;
+    if (flow == Flow::kNext) has_completed = true;
   }
+  // Jinja's `else` runs where no round reached its end, so also after nothing but `continue`.
+  if (has_completed || bodies[1] == kNoNode) return Status::ok();
+  INGOT_TRY(entry.renew());
+  INGOT_TRY(execute(bodies[1]));
   return Status::ok();
 }
 
@@ -278,8 +280,9 @@ Result<Interpreter::Flow> Interpreter::with(const Node& node) {
 }
 
 Result<Value> Interpreter::define_macro(NodeId id) {
+  const std::string_view name = program_.names[program_.nodes[id].a];
   capture_scopes();
-  INGOT_TRY(MacroObject * macro, heap_.create(MacroObject{.node = id, .scope = scope_}));
+  INGOT_TRY(MacroObject * macro, heap_.create(MacroObject{.node = id, .scope = scope_, .name = name}));
   return Value::object(Kind::kMacro, macro);
 }
 

@@ -117,7 +117,9 @@ Result<Value> round_number(Interpreter& in, Value self, const Arguments& args) {
   }
   const double unit = std::pow(10.0, static_cast<double>(precision));
   const double scaled = self.as_number() * unit;
-  return Value::number((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / unit);
+  if (!std::isfinite(scaled)) return Status::invalid_data("cannot convert float infinity or NaN to integer");
+  const double whole = method == "ceil" ? std::ceil(scaled) : std::floor(scaled);
+  return Value::number((whole + 0.0) / unit);  // an integer in Python, so never -0.0
 }
 
 Result<Value> filesizeformat(Interpreter& in, Value self, const Arguments& args) {

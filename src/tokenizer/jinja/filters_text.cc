@@ -130,7 +130,6 @@ Result<Value> indent(Interpreter& in, Value self, const Arguments& args) {
 
 Result<Value> truncate(Interpreter& in, Value self, const Arguments& args) {
   Heap& heap = in.heap();
-  INGOT_TRY(expect_text(heap, self));
   int64_t length = 255;
   int64_t leeway = 5;
   std::string_view end = "...";
@@ -148,6 +147,7 @@ Result<Value> truncate(Interpreter& in, Value self, const Arguments& args) {
   if (leeway < 0) return Status::invalid_data("expected leeway >= 0, got {}", leeway);
   INGOT_TRY(const int64_t size, jinja::length(heap, self));
   if (size <= length || size - length <= leeway) return self;
+  INGOT_TRY(expect_text(heap, self));
   std::string_view kept = self.text().substr(0, byte_offset(self.string(), static_cast<size_t>(length - end_length)));
   if (!is_true(args[1])) kept = kept.substr(0, kept.rfind(' '));
   TextBuilder out(heap);

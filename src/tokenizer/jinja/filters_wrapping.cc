@@ -63,18 +63,34 @@ std::vector<Chunk> chunks_of(std::string_view line, bool breaks_hyphens) {
 struct Wrapping {
   int64_t width;
   bool breaks_long;
+  bool breaks_hyphens;
   std::string_view separator;
 };
 
-// One paragraph. A line never begins or ends in spaces, except the first, which may begin in them.
-void wrap_line(TextBuilder& out, std::string_view line, const Wrapping& wrapping, bool breaks_hyphens, bool& is_first) {
-  std::vector<Chunk> chunks = chunks_of(line, breaks_hyphens);
+bool is_blank(std::string_view text) {
+  return text.empty() || is_wrap_space(text[0]);
+}
+
+// What fits of a word longer than a line: up to `room` characters, cut behind a hyphen where one is there.
+std::string_view front_of_word(const Chunk& chunk, int64_t room, bool breaks_hyphens) {
+  StringObject text{.bytes = chunk.text};
+  const std::string_view front = chunk.text.substr(0, byte_offset(text, static_cast<size_t>(room)));
+  const size_t hyphen = breaks_hyphens ? front.rfind('-') : std::string_view::npos;
+  if (hyphen == std::string_view::npos || hyphen == 0) return front;
+  const bool is_only_hyphens = front.find_first_not_of('-') >= hyphen;
+  return is_only_hyphens ? front : front.substr(0, hyphen + 1);
+}
+
+// One paragraph. A line drops the spaces at its end, and at its beginning unless it is the first. As in
+// textwrap, a long word that leaves nothing on the line protects the spaces before it.
+void wrap_line(TextBuilder& out, std::string_view line, const Wrapping& wrapping) {
+  std::vector<Chunk> chunks = chunks_of(line, wrapping.breaks_hyphens);
   std::ranges::reverse(chunks);
   bool has_lines = false;
   while (!chunks.empty() && !out.has_failed()) {
     std::vector<std::string_view> current;
     int64_t length = 0;
-    if (has_lines && is_wrap_space(chunks.back().text[0])) chunks.pop_back();
+    if (has_lines && is_blank(chunks.back().text)) chunks.pop_back();
     while (!chunks.empty() && length + chunks.back().length <= wrapping.width) {
       length += chunks.back().length;
       current.push_back(chunks.back().text);
@@ -82,23 +98,19 @@ void wrap_line(TextBuilder& out, std::string_view line, const Wrapping& wrapping
     }
     if (!chunks.empty() && chunks.back().length > wrapping.width) {
       Chunk& chunk = chunks.back();
-      const int64_t room = std::max<int64_t>(wrapping.width - length, wrapping.width < 1 ? 1 : 0);
       if (wrapping.breaks_long) {
-        StringObject text{.bytes = chunk.text};
-        const size_t cut = byte_offset(text, static_cast<size_t>(std::max<int64_t>(room, 0)));
-        if (cut > 0) current.push_back(chunk.text.substr(0, cut));
-        chunk.text.remove_prefix(cut);
-        chunk.length -= room;
-        if (chunk.text.empty()) chunks.pop_back();
+        const std::string_view front = front_of_word(chunk, wrapping.width - length, wrapping.breaks_hyphens);
+        current.push_back(front);
+        chunk.length -= static_cast<int64_t>(count_code_points(front));
+        chunk.text.remove_prefix(front.size());
       } else if (current.empty()) {
         current.push_back(chunk.text);
         chunks.pop_back();
       }
     }
-    if (!current.empty() && is_wrap_space(current.back()[0])) current.pop_back();
+    if (!current.empty() && is_blank(current.back())) current.pop_back();
     if (current.empty()) continue;
-    if (!is_first) out.append(wrapping.separator);
-    is_first = false;
+    if (has_lines) out.append(wrapping.separator);
     has_lines = true;
     for (const std::string_view part : current) out.append(part);
   }
@@ -107,7 +119,10 @@ void wrap_line(TextBuilder& out, std::string_view line, const Wrapping& wrapping
 Result<Value> wordwrap(Interpreter& in, Value self, const Arguments& args) {
   Heap& heap = in.heap();
   INGOT_TRY(const std::string_view text, expect_text(heap, self));
-  Wrapping wrapping{.width = 79, .breaks_long = !args.has(1) || is_true(args[1]), .separator = "\n"};
+  Wrapping wrapping{.width = 79,
+                    .breaks_long = !args.has(1) || is_true(args[1]),
+                    .breaks_hyphens = !args.has(3) || is_true(args[3]),
+                    .separator = "\n"};
   if (args.has(0)) {
     INGOT_TRY(wrapping.width, expect_integer(heap, args[0]));
   }
@@ -115,7 +130,6 @@ Result<Value> wordwrap(Interpreter& in, Value self, const Arguments& args) {
   if (args.has(2) && !args[2].is_none()) {
     INGOT_TRY(wrapping.separator, expect_text(heap, args[2]));
   }
-  const bool breaks_hyphens = !args.has(3) || is_true(args[3]);
   std::vector<std::string_view> lines;
   INGOT_TRY(split_lines(heap, text, false, lines));
   INGOT_TRY(heap.budget().scan(4 * text.size()));
@@ -123,8 +137,7 @@ Result<Value> wordwrap(Interpreter& in, Value self, const Arguments& args) {
   TextBuilder out(heap);
   for (size_t i = 0; i < lines.size() && !out.has_failed(); ++i) {
     if (i > 0) out.append(wrapping.separator);
-    bool is_first = true;
-    wrap_line(out, lines[i], wrapping, breaks_hyphens, is_first);
+    wrap_line(out, lines[i], wrapping);
   }
   return out.finish();
 }

@@ -57,6 +57,7 @@ Result<Value> make_dict_value(Interpreter& in, Value, const Arguments& args) {
   if (args.given.positional.size() > 1) return Status::invalid_data("dict expected at most 1 argument");
   if (args.given.positional.size() == 1) {
     const Value from = args.given.positional[0];
+    INGOT_TRY(check_defined(heap, from));
     if (from.is_dict()) {
       for (const DictEntry& entry : from.dict().entries) INGOT_TRY(builder.add(entry.key, entry.value));
     } else {

@@ -114,7 +114,9 @@ Result<Value> floats(BinaryOperator sign, double a, double b) {
         rest = std::copysign(0.0, b);
       }
       if (sign == BinaryOperator::kModulo) return Value::number(rest);
-      return Value::number(quotient == 0 ? std::copysign(0.0, a / b) : std::round(quotient));
+      if (quotient == 0) return Value::number(std::copysign(0.0, a / b));
+      const double floored = std::floor(quotient);
+      return Value::number(quotient - floored > 0.5 ? floored + 1 : floored);
     }
     default:
       if (a == 0 && b < 0) return Status::invalid_data("0.0 cannot be raised to a negative power");

@@ -141,14 +141,10 @@ Result<Value> is_in(Interpreter& in, Value self, const Arguments& args) {
   return Value::boolean(is_inside);
 }
 
-Result<Value> is_filter(Interpreter& in, Value self, const Arguments&) {
-  INGOT_TRY(const std::string_view name, expect_text(in.heap(), self));
-  return Value::boolean(find_filter(name) != nullptr);
-}
-
-Result<Value> is_test(Interpreter& in, Value self, const Arguments&) {
-  INGOT_TRY(const std::string_view name, expect_text(in.heap(), self));
-  return Value::boolean(find_test(name) != nullptr);
+template <const Builtin* (*kFind)(std::string_view)>
+Result<Value> is_known(Interpreter&, Value self, const Arguments&) {
+  INGOT_TRY(check_hashable(self));
+  return Value::boolean(self.is_string() && kFind(self.text()) != nullptr);
 }
 
 constexpr Builtin kTests[] = {
@@ -167,7 +163,7 @@ constexpr Builtin kTests[] = {
     {"escaped", "", simple<is_escaped>},
     {"even", "", is_even},
     {"false", "", simple<is_exactly_false>},
-    {"filter", "", is_filter},
+    {"filter", "", is_known<find_filter>},
     {"float", "", simple<is_float>},
     {"ge", "other", ordered<Ordering::kGreater, true>},
     {"greaterthan", "other", ordered<Ordering::kGreater, false>},
@@ -187,7 +183,7 @@ constexpr Builtin kTests[] = {
     {"sameas", "other", is_same},
     {"sequence", "", simple<is_any_sequence>},
     {"string", "", simple<is_text>},
-    {"test", "", is_test},
+    {"test", "", is_known<find_test>},
     {"true", "", simple<is_exactly_true>},
     {"undefined", "", simple<is_not_defined>},
     {"upper", "", has_case<true>},

@@ -108,6 +108,11 @@ void write_object(TextBuilder& out, Value value, int depth) {
     case Kind::kLoop:
       out.append(fmt::format("<LoopContext {}/{}>", value.loop().index + 1, value.loop().items.size()));
       return;
+    case Kind::kMacro:
+      out.append("<Macro '");
+      out.append(value.macro().name);
+      out.append("'>");
+      return;
     case Kind::kFunction:
       out.append("<function ");
       out.append(value.function().name);

@@ -112,7 +112,7 @@ Status split_spaces(Heap& heap, Value self, int64_t most, ListBuilder& parts) {
   std::string_view rest = strip_left(self.text());
   while (!rest.empty() && !parts.has_failed()) {
     if (most == 0) {
-      parts.push(heap.view(strip_right(rest), self.is_markup()));
+      parts.push(heap.view(rest, self.is_markup()));
       break;
     }
     size_t end = 0;
@@ -134,7 +134,7 @@ Status split_spaces_right(Heap& heap, Value self, int64_t most, ListBuilder& par
   std::string_view rest = strip_right(self.text());
   while (!rest.empty() && !parts.has_failed()) {
     if (most == 0) {
-      parts.push(heap.view(strip_left(rest), self.is_markup()));
+      parts.push(heap.view(rest, self.is_markup()));
       break;
     }
     size_t begin = rest.size();

@@ -191,6 +191,7 @@ struct JoinerObject {
 struct MacroObject {
   uint32_t node = 0;
   Scope* scope = nullptr;  // where it was defined
+  std::string_view name;
 };
 
 struct MethodObject {

@@ -19,10 +19,10 @@ struct GroupScale {
 };
 
 // The largest |x| of 8 * vectors values, compared as bits so that a NaN wins.
-GroupScale scale_of(const float* x, int vectors) {
+GroupScale scale_of(const float* x, int64_t vectors) {
   const __m256i magnitude_mask = _mm256_set1_epi32(0x7FFFFFFF);
   __m256i largest = _mm256_setzero_si256();
-  for (int i = 0; i < vectors; ++i) {
+  for (int64_t i = 0; i < vectors; ++i) {
     const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i * 8));
     largest = _mm256_max_epi32(largest, _mm256_and_si256(bits, magnitude_mask));
   }

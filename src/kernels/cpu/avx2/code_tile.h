@@ -11,11 +11,12 @@
 namespace ingot::cpu {
 namespace {
 
-constexpr int64_t kTileRows = 8;
-constexpr int64_t kTileTokens = 4;          // tokens that share the loads of a tile
-constexpr int64_t kFewTokens = 4;           // below it unpacking a tile does not pay
-constexpr int64_t kBlockTokens = 64;        // tokens that pass over one tile
-constexpr int64_t kBlockBytes = 512 << 10;  // of inputs, to stay in L2 while the rows pass by
+inline constexpr int64_t kTileRows = 8;
+inline constexpr int64_t kTileTokens = 4;    // tokens that share the loads of a tile
+inline constexpr int64_t kFewTokens = 4;     // below it unpacking a tile does not pay
+inline constexpr int64_t kBlockTokens = 64;  // tokens that pass over one tile
+inline constexpr int64_t kBlockBytes = 512
+                                       << 10;  // of inputs, to stay in L2 while the rows pass by
 
 // Codes [64 fours of columns][8 rows][4 columns].
 struct CodeTile {
@@ -25,18 +26,18 @@ struct CodeTile {
 // Row r, 32-bit lane c  ->  row c, lane r.
 inline void transpose(__m256i (&v)[8]) {
   __m256i a[8];
-  for (int i = 0; i < 4; ++i) {
+  for (int64_t i = 0; i < 4; ++i) {
     a[2 * i] = _mm256_unpacklo_epi32(v[2 * i], v[2 * i + 1]);
     a[2 * i + 1] = _mm256_unpackhi_epi32(v[2 * i], v[2 * i + 1]);
   }
   __m256i b[8];
-  for (int i = 0; i < 2; ++i) {
+  for (int64_t i = 0; i < 2; ++i) {
     b[4 * i] = _mm256_unpacklo_epi64(a[4 * i], a[4 * i + 2]);
     b[4 * i + 1] = _mm256_unpackhi_epi64(a[4 * i], a[4 * i + 2]);
     b[4 * i + 2] = _mm256_unpacklo_epi64(a[4 * i + 1], a[4 * i + 3]);
     b[4 * i + 3] = _mm256_unpackhi_epi64(a[4 * i + 1], a[4 * i + 3]);
   }
-  for (int i = 0; i < 4; ++i) {
+  for (int64_t i = 0; i < 4; ++i) {
     v[i] = _mm256_permute2x128_si256(b[i], b[i + 4], 0x20);
     v[i + 4] = _mm256_permute2x128_si256(b[i], b[i + 4], 0x31);
   }
@@ -44,12 +45,12 @@ inline void transpose(__m256i (&v)[8]) {
 
 // rows[r][i]: columns 32i ... of row r.
 inline void interleave(const __m256i (&rows)[8][8], CodeTile& tile) {
-  for (int i = 0; i < 8; ++i) {
+  for (int64_t i = 0; i < 8; ++i) {
     __m256i v[8];
-    for (int r = 0; r < 8; ++r)
+    for (int64_t r = 0; r < 8; ++r)
       v[r] = rows[r][i];
     transpose(v);
-    for (int c = 0; c < 8; ++c)
+    for (int64_t c = 0; c < 8; ++c)
       _mm256_store_si256(reinterpret_cast<__m256i*>(tile.codes[i * 8 + c]), v[c]);
   }
 }
@@ -83,25 +84,25 @@ inline void pin(__m256i& value) {
 
 // sums[t] += scale * (Columns columns of a tile by token t's), lane = row. The pair sums are added
 // as 16-bit numbers for as long as they cannot overflow.
-template <class Weights, int Columns, int Tokens>
+template <class Weights, int64_t Columns, int64_t Tokens>
 inline void add_products(const uint8_t (*tile)[32], const int8_t* const (&x)[Tokens], __m256i scale,
                          __m256i (&sums)[Tokens]) {
-  constexpr int kFours = Columns / 4;
-  constexpr int kMost = 32767 / (2 * 127 * Weights::kMaxCode);
-  constexpr int kRun = kMost >= kFours ? kFours : kMost >= 4 ? 4 : kMost >= 2 ? 2 : 1;
-  for (int four = 0; four < kFours; four += kRun) {
+  constexpr int64_t kFours = Columns / 4;
+  constexpr int64_t kMost = 32767 / (2 * 127 * Weights::kMaxCode);
+  constexpr int64_t kRun = kMost >= kFours ? kFours : kMost >= 4 ? 4 : kMost >= 2 ? 2 : 1;
+  for (int64_t four = 0; four < kFours; four += kRun) {
     __m256i pairs[Tokens];
-    for (int i = 0; i < kRun; ++i) {
+    for (int64_t i = 0; i < kRun; ++i) {
       const __m256i codes = load_32_bytes(tile[four + i]);
       const __m256i magnitudes = magnitudes_of<Weights>(codes);
-      for (int t = 0; t < Tokens; ++t) {
+      for (int64_t t = 0; t < Tokens; ++t) {
         const __m256i in = broadcast_4_bytes(x[t] + (four + i) * 4);
         const __m256i product = products<Weights>(codes, magnitudes, in);
         pairs[t] = i == 0 ? product : _mm256_add_epi16(pairs[t], product);
         pin(pairs[t]);
       }
     }
-    for (int t = 0; t < Tokens; ++t)
+    for (int64_t t = 0; t < Tokens; ++t)
       sums[t] = _mm256_add_epi32(sums[t], _mm256_madd_epi16(pairs[t], scale));
   }
 }
@@ -143,7 +144,7 @@ void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t
   if (block_tokens < 4 * kTileTokens) block_tokens = 4 * kTileTokens;
   if (block_tokens > kBlockTokens) block_tokens = kBlockTokens;
   alignas(32) float sums[kBlockTokens * kTileRows];
-  typename Core::Tile tile;
+  typename Core::Tile tile{};
   for (int64_t token = 0; token < args.tokens; token += block_tokens) {
     const int64_t left = args.tokens - token;
     const int64_t tokens = left < block_tokens ? left : block_tokens;

@@ -26,9 +26,10 @@ __m256i high_nibbles(__m256i bytes) {
   return low_nibbles(_mm256_srli_epi16(bytes, 4));
 }
 // `mask` chooses bits of every byte; they move to a higher (negative: lower) place in it.
-__m256i moved_bits(__m256i bytes, int mask, int places) {
+__m256i moved_bits(__m256i bytes, int64_t mask, int64_t places) {
   const __m256i bits = _mm256_and_si256(bytes, _mm256_set1_epi8(static_cast<char>(mask)));
-  return places >= 0 ? _mm256_slli_epi16(bits, places) : _mm256_srli_epi16(bits, -places);
+  return places >= 0 ? _mm256_slli_epi16(bits, static_cast<int>(places))
+                     : _mm256_srli_epi16(bits, static_cast<int>(-places));
 }
 
 // Sixteen bytes, one per 16 columns: even ones first, as the core wants its scales.
@@ -55,14 +56,14 @@ void unpack_scales(const uint8_t (&packed)[12], Unpacked256& out) {
 
 struct Q2KWeights {
   using Block = Q2_K;
-  static constexpr int kGroup = 16;
-  static constexpr int kMaxCode = 3;
+  static constexpr int64_t kGroup = 16;
+  static constexpr int64_t kMaxCode = 3;
   static constexpr bool kIsSigned = false;
   static constexpr Mins kMins = Mins::kAffine;
   static void unpack(const Q2_K& block, Unpacked256& out) {
-    for (int half = 0; half < 2; ++half) {
+    for (int64_t half = 0; half < 2; ++half) {
       const __m256i bytes = load_32_bytes(block.codes + half * 32);
-      for (int part = 0; part < 4; ++part)
+      for (int64_t part = 0; part < 4; ++part)
         out.codes[half * 4 + part] = moved_bits(bytes, 3 << (2 * part), -2 * part);
     }
     const __m128i bytes = load_16_bytes(block.group_scales);
@@ -75,16 +76,16 @@ struct Q2KWeights {
 
 struct Q3KWeights {
   using Block = Q3_K;
-  static constexpr int kGroup = 16;
-  static constexpr int kMaxCode = 7;  // shifted by 4
+  static constexpr int64_t kGroup = 16;
+  static constexpr int64_t kMaxCode = 7;  // shifted by 4
   static constexpr bool kIsSigned = false;
   static constexpr Mins kMins = Mins::kOffset;
   static void unpack(const Q3_K& block, Unpacked256& out) {
     const __m256i high = load_32_bytes(block.high_bits);
-    for (int half = 0; half < 2; ++half) {
+    for (int64_t half = 0; half < 2; ++half) {
       const __m256i bytes = load_32_bytes(block.codes + half * 32);
-      for (int part = 0; part < 4; ++part) {
-        const int bit = half * 4 + part;
+      for (int64_t part = 0; part < 4; ++part) {
+        const int64_t bit = half * 4 + part;
         out.codes[bit] = _mm256_or_si256(moved_bits(bytes, 3 << (2 * part), -2 * part),
                                          moved_bits(high, 1 << bit, 2 - bit));
       }
@@ -110,12 +111,12 @@ struct Q3KWeights {
 
 struct Q4KWeights {
   using Block = Q4_K;
-  static constexpr int kGroup = 32;
-  static constexpr int kMaxCode = 15;
+  static constexpr int64_t kGroup = 32;
+  static constexpr int64_t kMaxCode = 15;
   static constexpr bool kIsSigned = false;
   static constexpr Mins kMins = Mins::kAffine;
   static void unpack(const Q4_K& block, Unpacked256& out) {
-    for (int i = 0; i < 4; ++i) {
+    for (int64_t i = 0; i < 4; ++i) {
       const __m256i bytes = load_32_bytes(block.codes + i * 32);
       out.codes[2 * i] = low_nibbles(bytes);
       out.codes[2 * i + 1] = high_nibbles(bytes);
@@ -128,13 +129,13 @@ struct Q4KWeights {
 
 struct Q5KWeights {
   using Block = Q5_K;
-  static constexpr int kGroup = 32;
-  static constexpr int kMaxCode = 31;
+  static constexpr int64_t kGroup = 32;
+  static constexpr int64_t kMaxCode = 31;
   static constexpr bool kIsSigned = false;
   static constexpr Mins kMins = Mins::kAffine;
   static void unpack(const Q5_K& block, Unpacked256& out) {
     const __m256i high = load_32_bytes(block.high_bits);
-    for (int i = 0; i < 4; ++i) {
+    for (int64_t i = 0; i < 4; ++i) {
       const __m256i bytes = load_32_bytes(block.codes + i * 32);
       out.codes[2 * i] =
           _mm256_or_si256(low_nibbles(bytes), moved_bits(high, 1 << (2 * i), 4 - 2 * i));
@@ -149,12 +150,12 @@ struct Q5KWeights {
 
 struct Q6KWeights {
   using Block = Q6_K;
-  static constexpr int kGroup = 16;
-  static constexpr int kMaxCode = 63;  // shifted by 32
+  static constexpr int64_t kGroup = 16;
+  static constexpr int64_t kMaxCode = 63;  // shifted by 32
   static constexpr bool kIsSigned = false;
   static constexpr Mins kMins = Mins::kOffset;
   static void unpack(const Q6_K& block, Unpacked256& out) {
-    for (int half = 0; half < 2; ++half) {
+    for (int64_t half = 0; half < 2; ++half) {
       const __m256i low_a = load_32_bytes(block.low_bits + half * 64);
       const __m256i low_b = load_32_bytes(block.low_bits + half * 64 + 32);
       const __m256i high = load_32_bytes(block.high_bits + half * 32);
@@ -172,15 +173,15 @@ struct Q6KWeights {
   }
 };
 
-struct IQ4XSWeights {
+struct Iq4XsWeights {
   using Block = IQ4_XS;
-  static constexpr int kGroup = 32;
-  static constexpr int kMaxCode = 127;
+  static constexpr int64_t kGroup = 32;
+  static constexpr int64_t kMaxCode = 127;
   static constexpr bool kIsSigned = true;
   static constexpr Mins kMins = Mins::kNone;
   static void unpack(const IQ4_XS& block, Unpacked256& out) {
     const __m256i levels = _mm256_broadcastsi128_si256(load_16_bytes(kIq4Codes));
-    for (int i = 0; i < 8; ++i) {
+    for (int64_t i = 0; i < 8; ++i) {
       const __m128i bytes = load_16_bytes(block.codes + i * 16);
       const __m256i both = _mm256_set_m128i(_mm_srli_epi16(bytes, 4), bytes);
       out.codes[i] = _mm256_shuffle_epi8(levels, low_nibbles(both));
@@ -215,7 +216,7 @@ void linear_q6_k_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_codes<Q8G256Core<Q6KWeights>>(args, begin, end);
 }
 void linear_iq4_xs_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_codes<Q8G256Core<IQ4XSWeights>>(args, begin, end);
+  linear_by_codes<Q8G256Core<Iq4XsWeights>>(args, begin, end);
 }
 
 }  // namespace ingot::cpu

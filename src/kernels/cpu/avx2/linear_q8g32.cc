@@ -47,7 +47,7 @@ template <class Block>
 template <class B, int MaxCode, int Offset, bool IsSigned, bool HasMin>
 struct Traits {
   using Block = B;
-  static constexpr int kMaxCode = MaxCode;
+  static constexpr int64_t kMaxCode = MaxCode;
   static constexpr int kOffset = Offset;
   static constexpr bool kIsSigned = IsSigned;
   static constexpr bool kHasMin = HasMin;
@@ -57,32 +57,32 @@ struct Traits {
   }
 };
 
-struct Q4_0Weights : Traits<Q4_0, 15, 8, false, false> {
+struct Q40Weights : Traits<Q4_0, 15, 8, false, false> {
   static __m256i unpack(const Q4_0& block) { return nibbles(block.codes); }
 };
-struct Q4_1Weights : Traits<Q4_1, 15, 0, false, true> {
+struct Q41Weights : Traits<Q4_1, 15, 0, false, true> {
   static __m256i unpack(const Q4_1& block) { return nibbles(block.codes); }
 };
-struct Q5_0Weights : Traits<Q5_0, 31, 16, false, false> {
+struct Q50Weights : Traits<Q5_0, 31, 16, false, false> {
   static __m256i unpack(const Q5_0& block) {
     return _mm256_or_si256(nibbles(block.codes), fifth_bits(block.high_bits));
   }
 };
-struct Q5_1Weights : Traits<Q5_1, 31, 0, false, true> {
+struct Q51Weights : Traits<Q5_1, 31, 0, false, true> {
   static __m256i unpack(const Q5_1& block) {
     return _mm256_or_si256(nibbles(block.codes), fifth_bits(block.high_bits));
   }
 };
-struct Q8_0Weights : Traits<Q8_0, 128, 0, true, false> {
+struct Q80Weights : Traits<Q8_0, 128, 0, true, false> {
   static __m256i unpack(const Q8_0& block) { return load_32_bytes(block.codes); }
 };
-struct IQ4NLWeights : Traits<IQ4_NL, 127, 0, true, false> {
+struct Iq4NlWeights : Traits<IQ4_NL, 127, 0, true, false> {
   static __m256i unpack(const IQ4_NL& block) {
     const __m256i levels = _mm256_broadcastsi128_si256(load_16_bytes(kIq4Codes));
     return _mm256_shuffle_epi8(levels, nibbles(block.codes));
   }
 };
-struct MXFP4Weights : Traits<MXFP4, 24, 12, false, false> {
+struct Mxfp4Weights : Traits<MXFP4, 24, 12, false, false> {
   static __m256i unpack(const MXFP4& block) {
     const __m256i levels = _mm256_add_epi8(_mm256_broadcastsi128_si256(load_16_bytes(kE2m1Codes)),
                                            _mm256_set1_epi8(12));
@@ -109,25 +109,25 @@ struct MXFP4Weights : Traits<MXFP4, 24, 12, false, false> {
 }  // namespace
 
 void linear_q4_0_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_codes<Q8G32Core<Q4_0Weights>>(args, begin, end);
+  linear_by_codes<Q8G32Core<Q40Weights>>(args, begin, end);
 }
 void linear_q4_1_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_codes<Q8G32Core<Q4_1Weights>>(args, begin, end);
+  linear_by_codes<Q8G32Core<Q41Weights>>(args, begin, end);
 }
 void linear_q5_0_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_codes<Q8G32Core<Q5_0Weights>>(args, begin, end);
+  linear_by_codes<Q8G32Core<Q50Weights>>(args, begin, end);
 }
 void linear_q5_1_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_codes<Q8G32Core<Q5_1Weights>>(args, begin, end);
+  linear_by_codes<Q8G32Core<Q51Weights>>(args, begin, end);
 }
 void linear_q8_0_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_codes<Q8G32Core<Q8_0Weights>>(args, begin, end);
+  linear_by_codes<Q8G32Core<Q80Weights>>(args, begin, end);
 }
 void linear_iq4_nl_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_codes<Q8G32Core<IQ4NLWeights>>(args, begin, end);
+  linear_by_codes<Q8G32Core<Iq4NlWeights>>(args, begin, end);
 }
 void linear_mxfp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_codes<Q8G32Core<MXFP4Weights>>(args, begin, end);
+  linear_by_codes<Q8G32Core<Mxfp4Weights>>(args, begin, end);
 }
 
 }  // namespace ingot::cpu

@@ -38,7 +38,7 @@ struct Q8G256Core {
     const auto* block = reinterpret_cast<const Block*>(row);
     float total = 0;
     for (int64_t left = cols; left > 0; left -= 256, ++block, ++x) {
-      Unpacked256 w;
+      Unpacked256 w{};
       Weights::unpack(*block, w);
       __m256i sums = dot_codes(w, *x);
       __m256i min_sums = _mm256_setzero_si256();
@@ -70,7 +70,7 @@ struct Q8G256Core {
       Unpacked256 w{};
       if (r < rows)
         Weights::unpack(reinterpret_cast<const Block*>(weights + r * row_bytes)[block], w);
-      for (int i = 0; i < 8; ++i)
+      for (int64_t i = 0; i < 8; ++i)
         codes[r][i] = w.codes[i];
       const __m128i even = _mm256_castsi256_si128(w.scales);
       const __m128i odd = _mm256_extracti128_si256(w.scales, 1);
@@ -83,28 +83,28 @@ struct Q8G256Core {
     fill_scales(tile, scales);
     if constexpr (Weights::kMins != Mins::kNone) {
       transpose(mins);
-      for (int i = 0; i < 8; ++i)
+      for (int64_t i = 0; i < 8; ++i)
         tile.mins[i] = mins[i];
     }
     tile.scale = _mm256_load_ps(scale);
     tile.min_scale = _mm256_load_ps(min_scale);
   }
 
-  template <int Tokens>
+  template <int64_t Tokens>
   static void add(const Tile& tile, const Q8G256* x, int64_t stride, float* sums) {
     const int8_t* codes[Tokens];
     __m256i totals[Tokens];
-    for (int t = 0; t < Tokens; ++t) {
+    for (int64_t t = 0; t < Tokens; ++t) {
       codes[t] = x[t * stride].codes;
       totals[t] = _mm256_setzero_si256();
     }
-    for (int group = 0; group < 256 / Weights::kGroup; ++group) {
+    for (int64_t group = 0; group < 256 / Weights::kGroup; ++group) {
       add_products<Weights, Weights::kGroup>(tile.codes + group * (Weights::kGroup / 4), codes,
                                              tile.scales[group], totals);
-      for (int t = 0; t < Tokens; ++t)
+      for (int64_t t = 0; t < Tokens; ++t)
         codes[t] += Weights::kGroup;
     }
-    for (int t = 0; t < Tokens; ++t) {
+    for (int64_t t = 0; t < Tokens; ++t) {
       const __m256 factor = _mm256_set1_ps(x[t * stride].scale);
       __m256 total = _mm256_loadu_ps(sums + t * kTileRows);
       __m256i min_sums = _mm256_setzero_si256();
@@ -125,7 +125,7 @@ struct Q8G256Core {
   // The scales of columns 32i ... go to all 16-bit lanes: of its first 16 columns in the low half.
   static __m256i dot_codes(const Unpacked256& w, const Q8G256& x) {
     __m256i sums = _mm256_setzero_si256();
-    for (int i = 0; i < 8; ++i) {
+    for (int64_t i = 0; i < 8; ++i) {
       const __m256i pairs = products<Weights>(w.codes[i], magnitudes_of<Weights>(w.codes[i]),
                                               load_32_bytes(x.codes + i * 32));
       const __m256i scale = _mm256_shuffle_epi8(
@@ -137,7 +137,7 @@ struct Q8G256Core {
 
   static __m256i dot_mins(const Tile& tile, const Q8G256& x) {
     __m256i sums = _mm256_setzero_si256();
-    for (int i = 0; i < 8; ++i)
+    for (int64_t i = 0; i < 8; ++i)
       sums = _mm256_add_epi32(sums,
                               _mm256_madd_epi16(tile.mins[i], broadcast_4_bytes(x.sums + 2 * i)));
     return sums;
@@ -150,7 +150,7 @@ struct Q8G256Core {
                                            0x08080808, 0x0C0C0C0C);
     const __m256i take_first = _mm256_add_epi8(first, rows);
     const __m256i take_second = _mm256_add_epi8(take_first, _mm256_set1_epi8(2));
-    for (int i = 0; i < 8; ++i) {
+    for (int64_t i = 0; i < 8; ++i) {
       if constexpr (Weights::kGroup == 32) {
         tile.scales[i] = scales[i];  // both halves are the same already
       } else {

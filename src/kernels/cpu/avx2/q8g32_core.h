@@ -49,29 +49,29 @@ struct Q8G32Core {
       Unpacked32 w{};
       if (r < rows)
         unpack(reinterpret_cast<const Block*>(weights + r * row_bytes) + block * 8, count, w);
-      for (int i = 0; i < 8; ++i)
+      for (int64_t i = 0; i < 8; ++i)
         codes[r][i] = w.codes[i];
       scales[r] = _mm256_castps_si256(w.scales);
       mins[r] = _mm256_castps_si256(w.mins);
     }
     interleave(codes, tile);
     transpose(scales);
-    for (int i = 0; i < 8; ++i)
+    for (int64_t i = 0; i < 8; ++i)
       tile.scales[i] = _mm256_castsi256_ps(scales[i]);
     if constexpr (Weights::kHasMin) {
       transpose(mins);
-      for (int i = 0; i < 8; ++i)
+      for (int64_t i = 0; i < 8; ++i)
         tile.mins[i] = _mm256_castsi256_ps(mins[i]);
     }
   }
 
-  template <int Tokens>
+  template <int64_t Tokens>
   static void add(const Tile& tile, const Q8G32* x, int64_t stride, float* sums) {
     __m256 even[Tokens];
     __m256 odd[Tokens];
     quad_shares<Tokens>(tile, 0, x, stride, even);
     quad_shares<Tokens>(tile, 1, x, stride, odd);
-    for (int t = 0; t < Tokens; ++t) {
+    for (int64_t t = 0; t < Tokens; ++t) {
       float* to = sums + t * kTileRows;
       _mm256_storeu_ps(to, _mm256_add_ps(_mm256_loadu_ps(to), _mm256_add_ps(even[t], odd[t])));
     }
@@ -86,10 +86,10 @@ struct Q8G32Core {
 
   // Eight groups of one row: lane = group.
   [[gnu::always_inline]] static float dot_8(const Block* blocks, int64_t count, const Q8G32& x) {
-    Unpacked32 w;
+    Unpacked32 w{};
     unpack(blocks, count, w);
     __m256i lanes[8];
-    for (int i = 0; i < 8; ++i) {
+    for (int64_t i = 0; i < 8; ++i) {
       const __m256i pairs = products<Weights>(w.codes[i], magnitudes_of<Weights>(w.codes[i]),
                                               load_32_bytes(x.codes + i * 32));
       lanes[i] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
@@ -99,38 +99,38 @@ struct Q8G32Core {
   }
 
   // (p[i] + p[i+4]) + (p[i+2] + p[i+6])
-  template <int Tokens>
-  static void quad_shares(const Tile& tile, int i, const Q8G32* x, int64_t stride,
+  template <int64_t Tokens>
+  static void quad_shares(const Tile& tile, int64_t i, const Q8G32* x, int64_t stride,
                           __m256 (&out)[Tokens]) {
     __m256 other[Tokens];
     pair_shares<Tokens>(tile, i, x, stride, out);
     pair_shares<Tokens>(tile, i + 2, x, stride, other);
-    for (int t = 0; t < Tokens; ++t)
+    for (int64_t t = 0; t < Tokens; ++t)
       out[t] = _mm256_add_ps(out[t], other[t]);
   }
 
   // p[i] + p[i+4]
-  template <int Tokens>
-  static void pair_shares(const Tile& tile, int i, const Q8G32* x, int64_t stride,
+  template <int64_t Tokens>
+  static void pair_shares(const Tile& tile, int64_t i, const Q8G32* x, int64_t stride,
                           __m256 (&out)[Tokens]) {
     __m256 other[Tokens];
     group_shares<Tokens>(tile, i, x, stride, out);
     group_shares<Tokens>(tile, i + 4, x, stride, other);
-    for (int t = 0; t < Tokens; ++t)
+    for (int64_t t = 0; t < Tokens; ++t)
       out[t] = _mm256_add_ps(out[t], other[t]);
   }
 
-  template <int Tokens>
-  static void group_shares(const Tile& tile, int group, const Q8G32* x, int64_t stride,
+  template <int64_t Tokens>
+  static void group_shares(const Tile& tile, int64_t group, const Q8G32* x, int64_t stride,
                            __m256 (&out)[Tokens]) {
     const int8_t* codes[Tokens];
     __m256i totals[Tokens];
-    for (int t = 0; t < Tokens; ++t) {
+    for (int64_t t = 0; t < Tokens; ++t) {
       codes[t] = x[t * stride].codes + group * 32;
       totals[t] = _mm256_setzero_si256();
     }
     add_products<Weights, 32>(tile.codes + group * 8, codes, _mm256_set1_epi16(1), totals);
-    for (int t = 0; t < Tokens; ++t) {
+    for (int64_t t = 0; t < Tokens; ++t) {
       const Q8G32& in = x[t * stride];
       out[t] = shares(totals[t], _mm256_set1_epi32(in.sums[group]),
                       _mm256_set1_ps(in.scales[group]), tile.scales[group], tile.mins[group]);

@@ -29,12 +29,12 @@ namespace {
 // Eight sums at once, each in the order of sum_lanes.
 [[maybe_unused]] inline __m256 sum_lanes_of_8(const __m256 (&v)[8]) {
   __m256 fours[4];  // i: lanes l + (l + 4) of v[i], then of v[i + 4]
-  for (int i = 0; i < 4; ++i) {
+  for (int64_t i = 0; i < 4; ++i) {
     fours[i] = _mm256_add_ps(_mm256_permute2f128_ps(v[i], v[i + 4], 0x20),
                              _mm256_permute2f128_ps(v[i], v[i + 4], 0x31));
   }
   __m256 twos[2];  // per half: two of v[2i], two of v[2i + 1]
-  for (int i = 0; i < 2; ++i) {
+  for (int64_t i = 0; i < 2; ++i) {
     twos[i] = _mm256_add_ps(_mm256_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0x44),
                             _mm256_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0xEE));
   }
