@@ -28,7 +28,7 @@ class Stage:
 
 
 def ctest(preset: str, *options: str) -> list[str]:
-    return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "-j", CORES, *options]
+    return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", *options]
 
 
 def build(preset: str) -> list[list[str]]:
@@ -41,10 +41,11 @@ def pytest(*options: str) -> list[str]:
 
 STAGES = [
     Stage("build release", build("release")),
-    Stage("unit and model tests", [ctest("release")]),
+    Stage("unit tests", [ctest("release", "-j", CORES, "-LE", "model|slow")]),
+    Stage("model tests", [ctest("release", "-L", "model|slow")]),  # each uses all cores
     Stage("build sanitizers", build("asan")),
-    Stage("tests under sanitizers", [ctest("asan", "-LE", "fuzz|model|slow")]),
-    Stage("fuzzers", [ctest("asan", "-L", "fuzz")]),
+    Stage("tests under sanitizers", [ctest("asan", "-j", CORES, "-LE", "fuzz|model|slow")]),
+    Stage("fuzzers", [ctest("asan", "-j", CORES, "-L", "fuzz")]),
     Stage("end to end", [pytest("tests")]),
     Stage("hostile files, sanitized", [pytest("tests/cli/test_hostile.py", "tests/cli/test_streams.py",
                                               "--binary", str(ROOT / "build" / "asan" / "ingot"))]),
@@ -60,10 +61,10 @@ def count(stage: Stage, output: str, is_ok: bool) -> None:
         programs = re.search(r"(\d+) tests failed out of (\d+)", output)
         stage.passed = sum(map(int, re.findall(r"^\[  PASSED  \] (\d+) tests?", text, re.M)))
         # Programs that are no GoogleTest (fuzzers, layers) count as one test each.
-        blocks = text.split("----------------------------------------------------------\n")
+        blocks = re.split(r"^\d+/\d+ Testing: ", text, flags=re.M)
         stage.passed += sum("Test Passed." in b and "[==========]" not in b for b in blocks)
         stage.skipped = sum(map(int, re.findall(r"^\[  SKIPPED \] (\d+) tests?", text, re.M)))
-        single = set(re.findall(r"^\[  FAILED  \] ([\w/.]+)", text, re.M))
+        single = set(re.findall(r"^\[  FAILED  \] (\w+[./][\w./]+)", text, re.M))
         stage.failures = sorted(single)
         stage.failed = max(len(single), int(programs.group(1)) if programs else 0)
     elif "pytest" in stage.commands[-1]:

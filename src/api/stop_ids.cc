@@ -51,8 +51,8 @@ std::vector<TokenId> collect_stop_ids(const Tokenizer* tokenizer,
     add_end_pieces(*tokenizer, ids);
   }
   std::erase_if(ids, [vocab](TokenId id) { return id < 0 || id >= vocab; });
-  std::ranges::sort(ids);
-  ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
 

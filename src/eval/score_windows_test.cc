@@ -32,7 +32,7 @@ TEST(ScoreWindows, PredictsEveryTokenOfWholeWindows) {
   const auto windows = plan_windows(96'999, {.context = 1024, .scores_all = true, .bos = 1});
   ASSERT_TRUE(windows.is_ok());
   ASSERT_EQ(windows->size(), 94u);
-  EXPECT_EQ(windows->back(), (ScoreWindow{93 * 1023, 1023, 0, BosUse::kPrepended}));
+  EXPECT_EQ(windows->back(), (ScoreWindow{95139, 1023, 0, BosUse::kPrepended}));
   const auto plain = plan_windows(2048, {.context = 1024, .scores_all = true});
   ASSERT_TRUE(plain.is_ok());
   EXPECT_EQ(plain->back(), (ScoreWindow{1024, 1024, 1, BosUse::kNone}));
