@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <random>
 #include <string>
@@ -56,12 +57,28 @@ std::vector<float> normals(int64_t count, uint64_t seed) {
   return values;
 }
 
-// Bytes whose every 16-bit word is a small positive half, so that no layout's scale is extreme.
-std::vector<std::byte> tame_bytes(size_t size) {
+// Whole matrices of blocks that decode to ordinary numbers: one row's worth of random blocks, kept
+// when moderate, repeated.
+std::vector<std::byte> random_weights(Layout layout, int64_t cols, size_t size) {
   std::mt19937_64 engine(1);
+  const LayoutInfo& about = info(layout);
+  std::vector<std::byte> row(static_cast<size_t>(cols) / about.block_elements * about.block_bytes);
+  std::vector<float> values(about.block_elements);
+  for (size_t at = 0; at < row.size(); at += about.block_bytes) {
+    const std::span<std::byte> block(row.data() + at, about.block_bytes);
+    float largest = 0;
+    do {
+      for (std::byte& byte : block)
+        byte = static_cast<std::byte>(engine() & 0xFF);
+      dequantize(layout, block, values);
+      largest = 0;
+      for (const float value : values)
+        largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : 1e9F;
+    } while (largest < 1e-3F || largest > 1e3F);
+  }
   std::vector<std::byte> bytes(size);
-  for (size_t i = 0; i < size; ++i)
-    bytes[i] = static_cast<std::byte>(engine() & 0x3B);
+  for (size_t at = 0; at < size; at += row.size())
+    std::memcpy(bytes.data() + at, row.data(), std::min(row.size(), size - at));
   return bytes;
 }
 
@@ -75,7 +92,8 @@ void bench_linear(const LinearKernel& kernel, const Exec& exec) {
       static_cast<int64_t>(storage_bytes(kernel.layout, CheckedSize(kCols)).value_or(0));
   const auto matrix_bytes = static_cast<size_t>(row_bytes * kRows);
   const size_t matrices = kStreamBytes / matrix_bytes + 1;
-  const std::vector<std::byte> weights = tame_bytes(matrix_bytes * matrices);
+  const std::vector<std::byte> weights =
+      random_weights(kernel.layout, kCols, matrix_bytes * matrices);
   const std::vector<float> input = normals(kCols * kPromptTokens, 2);
   std::vector<float> y(static_cast<size_t>(kRows * kPromptTokens));
 

@@ -69,6 +69,7 @@ void pack_q8g32_avx2(const PackArgs& args, int64_t begin, int64_t end) {
     auto* blocks = reinterpret_cast<Q8G32*>(args.out) + token * row_blocks;
     for (int64_t i = 0; i < row_blocks; ++i) {
       Q8G32& block = blocks[i];
+      block.padding = 0;
       for (int64_t group = 0; group < 8; ++group) {
         const int64_t col = i * kPackedColumns + group * 32;
         const bool is_inside = col < args.cols;

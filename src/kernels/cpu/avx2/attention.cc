@@ -108,13 +108,9 @@ void score(const float* q, int64_t heads, const CacheRun& keys, float* scores, i
   }
 }
 
-// Logits in place, then their largest. Lanes past the end hold -infinity.
-__m256 logits_of(const SoftenArgs& args, const float* scores, int64_t index, int64_t count) {
-  const __m256 minus_infinity = _mm256_set1_ps(-__builtin_inff());
-  const int64_t left = count - index;
-  const __m256i mask = lane_mask(left < 8 ? left : 8);
-  __m256 logit =
-      _mm256_mul_ps(_mm256_maskload_ps(scores + index, mask), _mm256_set1_ps(args.scale));
+// `position` counts from the first one seen.
+__m256 logits_of(const SoftenArgs& args, __m256 scores, int64_t position, int64_t count) {
+  __m256 logit = _mm256_mul_ps(scores, _mm256_set1_ps(args.scale));
   if (args.softcap != 0) {
     const __m256d cap = _mm256_set1_pd(static_cast<double>(args.softcap));
     logit = by_doubles(logit, [cap](__m256d v) {
@@ -123,11 +119,11 @@ __m256 logits_of(const SoftenArgs& args, const float* scores, int64_t index, int
   }
   if (args.slope != 0) {
     const __m256 distance = _mm256_cvtepi32_ps(
-        _mm256_add_epi32(_mm256_set1_epi32(static_cast<int32_t>(index - (count - 1))),
+        _mm256_add_epi32(_mm256_set1_epi32(static_cast<int32_t>(position - (count - 1))),
                          _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
     logit = _mm256_add_ps(logit, _mm256_mul_ps(_mm256_set1_ps(args.slope), distance));
   }
-  return _mm256_blendv_ps(minus_infinity, logit, _mm256_castsi256_ps(mask));
+  return logit;
 }
 
 float largest_lane(__m256 v) {
@@ -137,30 +133,32 @@ float largest_lane(__m256 v) {
   return _mm_cvtss_f32(half);
 }
 
-void store_lanes(float* to, int64_t left, __m256 value) {
-  _mm256_maskstore_ps(to, lane_mask(left < 8 ? left : 8), value);
-}
-
-// Lane j of the sum takes scores j, j + 8, ...: positions counted from the first one seen.
+// Lane j takes scores j, j + 8, ... The last vector goes masked and apart: masked stores are slow.
 float soften(const SoftenArgs& args, float* scores, int64_t count) {
+  const int64_t whole = count & ~int64_t{7};
+  const __m256i mask = lane_mask(count - whole);
+  const __m256 inside = _mm256_castsi256_ps(mask);
+
+  const __m256 minus_infinity = _mm256_set1_ps(-__builtin_inff());
   __m256 top = _mm256_set1_ps(args.sink == nullptr ? -__builtin_inff() : *args.sink);
-  for (int64_t i = 0; i < count; i += 8) {
-    const __m256 logit = logits_of(args, scores, i, count);
-    store_lanes(scores + i, count - i, logit);
+  for (int64_t i = 0; i < whole; i += 8) {
+    const __m256 logit = logits_of(args, _mm256_loadu_ps(scores + i), i, count);
+    _mm256_storeu_ps(scores + i, logit);
     top = _mm256_max_ps(logit, top);
   }
-  const __m256 largest = _mm256_set1_ps(largest_lane(top));
+  __m256 last = _mm256_maskload_ps(scores + whole, mask);
+  last = _mm256_blendv_ps(minus_infinity, logits_of(args, last, whole, count), inside);
+  const __m256 largest = _mm256_set1_ps(largest_lane(_mm256_max_ps(last, top)));
+
   __m256 sum = _mm256_setzero_ps();
-  for (int64_t i = 0; i < count; i += 8) {
-    const int64_t left = count - i;
-    const __m256i mask = lane_mask(left < 8 ? left : 8);
-    const __m256 logit = _mm256_maskload_ps(scores + i, mask);
-    const __m256 weight =
-        _mm256_and_ps(exp_floats(_mm256_sub_ps(logit, largest)), _mm256_castsi256_ps(mask));
-    _mm256_maskstore_ps(scores + i, mask, weight);
+  for (int64_t i = 0; i < whole; i += 8) {
+    const __m256 weight = exp_floats(_mm256_sub_ps(_mm256_loadu_ps(scores + i), largest));
+    _mm256_storeu_ps(scores + i, weight);
     sum = _mm256_add_ps(sum, weight);
   }
-  const float total = sum_lanes(sum);
+  const __m256 weight = _mm256_and_ps(exp_floats(_mm256_sub_ps(last, largest)), inside);
+  _mm256_maskstore_ps(scores + whole, mask, weight);
+  const float total = sum_lanes(_mm256_add_ps(sum, weight));
   if (args.sink == nullptr) return total;
   const __m256 sink = exp_floats(_mm256_sub_ps(_mm256_set1_ps(*args.sink), largest));
   return total + _mm256_cvtss_f32(sink);
