@@ -3,8 +3,8 @@
 // one 8-lane accumulator per output: lane j sums columns j, j + 8, ... by FMA, and the lanes are
 // summed once at the end. Tiles, runs of columns and blocks of tokens only decide which outputs are
 // in flight together, never the order within one. Per call: rows * row bytes of weights read once
-// per token block, 2 * rows * cols * tokens flops; about 70% of the FMA peak for many tokens. Show
-// it with `bench_kernels linear`.
+// per token block, 2 * rows * cols * tokens flops; about 60 to 70% of the FMA peak for many tokens.
+// Show it with `bench_kernels linear`.
 #include "kernels/cpu/avx2/linear.h"
 #include "kernels/cpu/avx2/vectors.h"
 #include "kernels/decode_rows.h"
