@@ -10,20 +10,15 @@
 namespace ingot::jinja {
 
 Result<Value> Interpreter::call(Value callee, const CallArgs& args) {
-  const DepthCount count(*this);
+  const DepthCount count(*this, 2);  // its frames are large
   if (depth_ > kMostDepth) return Status::resource_exhausted("the template calls itself too deeply");
   switch (callee.kind()) {
     case Kind::kMacro:
       return call_macro(callee.macro(), args);
-    case Kind::kFunction: {
-      INGOT_TRY(const Arguments bound, bind_arguments(callee.function(), args));
-      return callee.function().call(*this, Value(), bound);
-    }
-    case Kind::kMethod: {
-      const MethodObject& method = callee.method();
-      INGOT_TRY(const Arguments bound, bind_arguments(*method.method, args));
-      return method.method->call(*this, method.self, bound);
-    }
+    case Kind::kFunction:
+      return call_builtin(callee.function(), Value(), args);
+    case Kind::kMethod:
+      return call_builtin(*callee.method().method, callee.method().self, args);
     case Kind::kLoop:
       return call_loop(callee.loop(), args);
     case Kind::kJoiner: {
@@ -38,20 +33,23 @@ Result<Value> Interpreter::call(Value callee, const CallArgs& args) {
   }
 }
 
+Result<Value> Interpreter::call_builtin(const Builtin& builtin, Value self, const CallArgs& args) {
+  INGOT_TRY(const Arguments bound, bind_arguments(builtin, args));
+  return builtin.call(*this, self, bound);
+}
+
 Result<Value> Interpreter::call_filter(std::string_view name, Value self, const CallArgs& args) {
-  const DepthCount count(*this);
+  const DepthCount count(*this, 2);
   if (depth_ > kMostDepth) return Status::resource_exhausted("the template calls itself too deeply");
   const Builtin* filter = find_filter(name);
   if (filter == nullptr) return Status::invalid_data("no filter named '{}'", name.substr(0, 100));
-  INGOT_TRY(const Arguments bound, bind_arguments(*filter, args));
-  return filter->call(*this, self, bound);
+  return call_builtin(*filter, self, args);
 }
 
 Result<bool> Interpreter::call_test(std::string_view name, Value self, const CallArgs& args) {
   const Builtin* test = find_test(name);
   if (test == nullptr) return Status::invalid_data("no test named '{}'", name.substr(0, 100));
-  INGOT_TRY(const Arguments bound, bind_arguments(*test, args));
-  INGOT_TRY(const Value result, test->call(*this, self, bound));
+  INGOT_TRY(const Value result, call_builtin(*test, self, args));
   return is_true(result);
 }
 

@@ -278,8 +278,7 @@ Result<Value> Interpreter::call_method(Value self, const Builtin& method, const 
   Evaluated evaluated;
   INGOT_TRY(arguments(node, evaluated));
   if (caller) evaluated.keywords.push_back({"caller", *caller});
-  INGOT_TRY(const Arguments bound, bind_arguments(method, evaluated.args()));
-  return method.call(*this, self, bound);
+  return call_builtin(method, self, evaluated.args());
 }
 
 Status Interpreter::arguments(const Node& node, Evaluated& out) {

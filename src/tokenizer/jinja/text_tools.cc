@@ -54,8 +54,8 @@ Result<Value> replaced(Heap& heap, Value text, std::string_view from, std::strin
   while (count != 0 && !out.has_failed()) {
     const size_t found = find_text(whole, from, at);
     if (found == std::string_view::npos) break;
-    // A long needle is prepared anew for each search.
-    out.fail(heap.budget().copy(from.size() + 16));
+    // A long needle is prepared anew for each search; a short one costs about half a step.
+    out.fail(heap.budget().copy(from.size() + 128));
     out.append(whole.substr(copied, found - copied));
     out.append(to);
     copied = found + from.size();
