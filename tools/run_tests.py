@@ -40,7 +40,7 @@ def pytest(*options: str) -> list[str]:
 
 
 STAGES = [
-    Stage("build release", build("release")),
+    Stage("build release", [*build("release"), ["tools/unpack_oracle.sh", "build/oracle"]]),
     Stage("unit tests", [ctest("release", "-j", CORES, "-LE", "model|slow")]),
     Stage("model tests", [ctest("release", "-L", "model|slow")]),  # each uses all cores
     Stage("build sanitizers", build("asan")),

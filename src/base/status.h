@@ -157,7 +157,6 @@ auto catching(StatusCode failure, Function&& function) -> Result<decltype(functi
     if (auto ingot_status = (expression); !ingot_status.is_ok()) [[unlikely]] \
       return ::ingot::as_status(ingot_status);                                \
   } while (false)
-// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
 #define INGOT_TRY_MANY(declaration, ...) \
   INGOT_TRY_NAMED(INGOT_TRY_CAT(ingot_result_, __LINE__), declaration, (__VA_ARGS__))
 // NOLINTBEGIN(bugprone-macro-parentheses): names and declarations cannot stand in parentheses

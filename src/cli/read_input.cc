@@ -5,15 +5,18 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
 #include "base/mapped_file.h"
+#include "cli/output.h"
 
 namespace ingot {
 
 Result<std::string> read_stdin() {
+  if (is_terminal(STDIN_FILENO)) std::fputs("(type the input, then Ctrl-D)\n", stderr);
   std::string text;
   std::array<char, 65536> buffer{};
   while (true) {
