@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packs a trained Llama folder (safetensors + tokenizer.json) into one GGUF file.
 
-    tools/make_default_model.py FOLDER OUT.gguf [--recipe q5_k_m]
+    tools/make_default_model.py FOLDER OUT.gguf [--recipe q4_k_m]
 
 A recipe names a layout for the matrices of the layers, one for the two that suffer most from
 rounding (attn_v, ffn_down) and one for the embedding, which is the output head too. Norms stay F32.
@@ -133,7 +133,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--recipe", choices=RECIPES, default="q5_k_m")
+    parser.add_argument("--recipe", choices=RECIPES, default="q4_k_m")
     args = parser.parse_args()
     config = json.loads((args.folder / "config.json").read_text())
     assert config["model_type"] == "llama" and config["tie_word_embeddings"]

@@ -46,8 +46,8 @@ Result<ModelPlan> gemma_plan(const GgufConfig& config, const GgufFamily& family)
 // The 27B models divide by another width than their heads', and no key says so.
 void scale_like_gemma_27b(const GgufConfig& config, size_t layers_of_27b, ModelPlan& plan) {
   if (config.has("attention.scale") || plan.spec.layers.size() != layers_of_27b) return;
-  const int64_t heads = attention_of(plan.spec.layers.front()).heads;
-  set_attention_scale(1.0 / std::sqrt(static_cast<double>(plan.spec.hidden / heads)), plan);
+  const int64_t width = plan.spec.hidden / attention_of(plan.spec.layers.front()).heads;
+  set_attention_scale(1.0 / std::sqrt(static_cast<double>(width)), plan);
 }
 
 Status add_learned_positions(const GgufConfig& config, ModelPlan& plan) {
