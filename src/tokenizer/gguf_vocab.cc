@@ -177,8 +177,10 @@ class GgufVocabularyReader {
     std::string_view pre;
     if (metadata_.has("general.name")) {
       INGOT_TRY(const std::string_view text, metadata_.string("general.name"));
-      for (const char c : text)
-        append_lowercase(name, static_cast<unsigned char>(c) < 0x80 ? c : U'?');
+      for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        append_lowercase(name, byte < 0x80 ? char32_t{byte} : U'?');
+      }
     }
     if (metadata_.has("tokenizer.ggml.pre")) {
       INGOT_TRY(pre, metadata_.string("tokenizer.ggml.pre"));

@@ -6,7 +6,9 @@ import shutil
 import signal
 import subprocess
 
-LONG = ["generate", "-p", "Once upon a time", "--ignore-eos", "-n", "900", "--seed", "1", "-t", "1"]
+# Longer than any test waits, so that what happens to it happens while it runs.
+LONG = ["generate", "-p", "Once upon a time", "--ignore-eos", "-c", "16384", "-n", "16000", "--seed", "1",
+        "-t", "1"]
 
 
 def test_a_reader_that_leaves_ends_the_run_quietly(binary):
