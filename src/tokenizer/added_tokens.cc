@@ -88,7 +88,7 @@ std::vector<Segment> AddedTokens::split(const StringMatcher& matcher, std::strin
   for (const StringMatcher::Match& match : matcher.find_all(text)) {
     const auto id = static_cast<TokenId>(match.value);
     const AddedToken& token = entries_.find(id)->second.token;
-    if (!parse_special && token.special) continue;
+    if (!parse_special && specials_.contains(token.content)) continue;
     if (token.single_word) {
       const bool is_open =
           is_word(char_before(text, match.begin).code_point) ||
@@ -108,7 +108,8 @@ std::vector<Segment> AddedTokens::split(const StringMatcher& matcher, std::strin
         end += char_at(text, end).size;
     }
     if (covered < begin) segments.push_back({covered, begin, -1});
-    segments.push_back({begin, end, id});
+    // A token within white space that the last one took along has nothing left to stand for.
+    if (begin < end) segments.push_back({begin, end, id});
     covered = end;
   }
   if (covered < text.size()) segments.push_back({covered, text.size(), -1});
@@ -128,7 +129,7 @@ const std::string* AddedTokens::content(TokenId id) const {
 
 bool AddedTokens::is_special(TokenId id) const {
   const auto found = entries_.find(id);
-  return found != entries_.end() && found->second.token.special;
+  return found != entries_.end() && specials_.contains(found->second.token.content);
 }
 
 const std::string* AddedTokens::decoded_form(TokenId id) const {
@@ -138,7 +139,7 @@ const std::string* AddedTokens::decoded_form(TokenId id) const {
 
 bool AddedTokens::is_skipped(TokenId id) const {
   const std::string* form = decoded_form(id);
-  return form != nullptr && specials_.find(*form) != specials_.end();
+  return form != nullptr && specials_.contains(*form);
 }
 
 }  // namespace ingot::tok

@@ -19,7 +19,7 @@
 namespace ingot::tok {
 
 struct AddedToken {
-  std::string content;
+  std::string content = {};
   bool single_word = false;  // only where no word character is next to it
   bool lstrip = false;       // takes the white space on its left along
   bool rstrip = false;

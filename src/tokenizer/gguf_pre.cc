@@ -186,6 +186,10 @@ constexpr GgufPre kKinds[] = {
 
 }  // namespace
 
+std::span<const GgufPre> gguf_pre_kinds() {
+  return kKinds;
+}
+
 const GgufPre* find_gguf_pre(std::string_view name) {
   if (name.empty()) name = "default";
   const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),

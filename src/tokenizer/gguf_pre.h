@@ -17,6 +17,7 @@ struct GgufPre {
   bool is_byte_level = true;                   // else: spaces as "▁", unknown characters as bytes
 };
 
+std::span<const GgufPre> gguf_pre_kinds();
 // Null for a kind that is not known. An empty name is "default".
 const GgufPre* find_gguf_pre(std::string_view name);
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/unicode.h"
@@ -152,6 +153,7 @@ class Precompiled : public Normalizer {
     for (size_t begin = 0; begin < text.size();) {
       const size_t end = cluster_end(text, begin);
       append_cluster(out, text.substr(begin, end - begin));
+      INGOT_TRY(check_growth(out));
       begin = end;
     }
     value.text = utf8::is_valid(out) ? std::move(out) : utf8::replace_invalid(out);

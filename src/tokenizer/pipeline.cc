@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/limits.h"
 #include "base/utf8.h"
 
 namespace ingot::tok {
@@ -29,8 +30,20 @@ Result<Encoding> Pipeline::encode_with_pieces(std::string_view text,
   return encoding;
 }
 
+namespace {
+
+Status check_size(std::string_view text) {
+  if (text.size() <= limits::kEncodedTextBytes) return Status::ok();
+  return Status::resource_exhausted(
+      "a text of {} bytes is too long to encode; at most {} are allowed", text.size(),
+      limits::kEncodedTextBytes);
+}
+
+}  // namespace
+
 Status Pipeline::encode_into(std::string_view text, const EncodeOptions& options,
                              TokenSink& out) const {
+  INGOT_TRY(check_size(text));
   std::string repaired;
   if (!utf8::is_valid(text)) {
     repaired = utf8::replace_invalid(text);
@@ -51,8 +64,10 @@ Status Pipeline::encode_into(std::string_view text, const EncodeOptions& options
 Status Pipeline::encode_raw(std::string_view text, bool is_at_start, bool parse_special,
                             TokenSink& out) const {
   NormalizedText value{std::string(text), is_at_start};
-  for (const NormalizerPtr& normalizer : parts_.normalizers)
+  for (const NormalizerPtr& normalizer : parts_.normalizers) {
     INGOT_TRY(normalizer->apply(value));
+    INGOT_TRY(check_size(value.text));
+  }
   const std::vector<Segment> segments = parts_.added.split_normalized(value.text, parse_special);
   if (segments.size() == 1 && segments[0].id < 0) {
     return encode_normalized(std::move(value.text), value.is_at_start, out);

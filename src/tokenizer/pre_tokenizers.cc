@@ -12,7 +12,7 @@ namespace ingot::tok {
 
 PieceList::PieceList(std::string whole, bool at_start)
     : text(std::move(whole)), is_at_start(at_start) {
-  if (!text.empty()) pieces.push_back({0, text.size()});
+  if (!text.empty()) pieces.emplace_back(0, text.size());
 }
 
 bool is_numeric(char32_t code_point) {
@@ -25,7 +25,7 @@ namespace {
 void append_pieces(std::vector<Span>& spans, SplitBehavior behavior, size_t base,
                    std::vector<Piece>& out) {
   const auto add = [&](size_t begin, size_t end) {
-    if (begin < end) out.push_back({base + begin, base + end});
+    if (begin < end) out.emplace_back(base + begin, base + end);
   };
   switch (behavior) {
     case SplitBehavior::kIsolated:
@@ -124,7 +124,7 @@ class Whitespace : public PreTokenizer {
         while (end < piece.end && kind_of(char_at(list.text, end).code_point) == kind) {
           end += char_at(list.text, end).size;
         }
-        if (kind != Kind::kSpace) out.push_back({at, end});
+        if (kind != Kind::kSpace) out.emplace_back(at, end);
         at = end;
       }
     }
@@ -151,7 +151,7 @@ class FixedLength : public PreTokenizer {
         size_t end = at;
         for (size_t i = 0; i < length_ && end < piece.end; ++i)
           end += char_at(list.text, end).size;
-        out.push_back({at, end});
+        out.emplace_back(at, end);
         at = end;
       }
     }
@@ -172,7 +172,7 @@ void rewrite_pieces(PieceList& list, const Edit& edit) {
   for (Piece& piece : list.pieces) {
     const size_t begin = text.size();
     edit(text, piece);
-    piece = {begin, text.size()};
+    piece = Piece(begin, text.size());
   }
   list.text = std::move(text);
   list.is_at_start = list.is_at_start && keeps_start;

@@ -3,6 +3,7 @@
 // also rewrite the text, as byte-level ones do.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,8 +15,11 @@
 namespace ingot::tok {
 
 struct Piece {
-  size_t begin = 0;
-  size_t end = 0;
+  Piece(size_t from, size_t to)
+      : begin(static_cast<uint32_t>(from)), end(static_cast<uint32_t>(to)) {}
+
+  uint32_t begin;
+  uint32_t end;
 };
 
 // A text and the pieces of it that are still wanted, in order, none of them empty.

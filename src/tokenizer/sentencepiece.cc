@@ -51,6 +51,7 @@ class SentencePieceNormalizer : public Normalizer {
       }
       if (!text.empty()) is_after_space = merges && text.ends_with(' ');
       rest.remove_prefix(prefix.size);
+      INGOT_TRY(check_growth(out));
     }
     while (merges && out.ends_with(space))
       out.resize(out.size() - space.size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/split_pattern.h"
 
+#include "base/limits.h"
 #include "tokenizer/unicode.h"
 
 namespace ingot::tok {
@@ -42,7 +43,37 @@ Status SplitPattern::find_all(std::string_view text, std::vector<Span>& spans) c
   return Status::ok();
 }
 
+Status check_growth(const std::string& text) {
+  if (text.size() <= limits::kEncodedTextBytes) return Status::ok();
+  return Status::resource_exhausted("the tokenizer's replacements grow this text past {} bytes",
+                                    limits::kEncodedTextBytes);
+}
+
+namespace {
+
+Status replace_literal(std::string_view from, std::string_view to, std::string& text) {
+  size_t found = text.find(from);
+  if (found == std::string::npos) return Status::ok();
+  std::string out;
+  out.reserve(text.size() + text.size() / 4);
+  size_t at = 0;
+  for (; found != std::string::npos; found = text.find(from, at)) {
+    out.append(text, at, found - at);
+    out += to;
+    at = found + from.size();
+    INGOT_TRY(check_growth(out));
+  }
+  out.append(text, at);
+  text = std::move(out);
+  return Status::ok();
+}
+
+}  // namespace
+
 Status replace_all(const SplitPattern& pattern, std::string_view content, std::string& text) {
+  if (pattern.literal_text() && !pattern.literal_text()->empty()) {
+    return replace_literal(*pattern.literal_text(), content, text);
+  }
   std::vector<Span> spans;
   INGOT_TRY(pattern.find_all(text, spans));
   std::string replaced;
@@ -52,6 +83,7 @@ Status replace_all(const SplitPattern& pattern, std::string_view content, std::s
     has_match = has_match || span.is_match;
     replaced +=
         span.is_match ? content : std::string_view(text).substr(span.begin, span.end - span.begin);
+    INGOT_TRY(check_growth(replaced));
   }
   if (has_match) text = std::move(replaced);
   return Status::ok();

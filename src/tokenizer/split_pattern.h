@@ -31,6 +31,9 @@ class SplitPattern {
   std::optional<Regex> regex_;
 };
 
+// An error once a text under construction has outgrown limits::kEncodedTextBytes: a hostile file
+// can replace one character by very many.
+Status check_growth(const std::string& text);
 // `text` with every match replaced by `content`.
 Status replace_all(const SplitPattern& pattern, std::string_view content, std::string& text);
 

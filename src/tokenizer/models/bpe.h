@@ -50,9 +50,9 @@ class MergeTable {
 };
 
 struct BpeOptions {
-  std::optional<std::string> unk_token;
-  std::string continuing_subword_prefix;
-  std::string end_of_word_suffix;
+  std::optional<std::string> unk_token = {};
+  std::string continuing_subword_prefix = {};
+  std::string end_of_word_suffix = {};
   bool fuse_unk = false;
   bool byte_fallback = false;
   bool ignore_merges = false;  // a piece that is in the vocabulary is taken whole

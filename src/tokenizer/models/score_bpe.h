@@ -13,11 +13,11 @@
 namespace ingot::tok {
 
 struct ScoreBpeOptions {
-  std::optional<TokenId> unk;
+  std::optional<TokenId> unk = {};
   bool byte_fallback = false;
-  std::vector<bool> is_excluded;  // entries no merge may make (control, byte pieces), by id
-  std::vector<bool> is_unused;    // entries that merge but are taken apart again in the end
-  ByteTrie user_defined;          // stretches of text that are one symbol and never merge
+  std::vector<bool> is_excluded = {};  // entries no merge may make (control, byte pieces), by id
+  std::vector<bool> is_unused = {};    // entries that merge but are taken apart again in the end
+  ByteTrie user_defined = {};          // stretches of text that are one symbol and never merge
 };
 
 class ScoreBpe : public TokenModel {

@@ -13,12 +13,12 @@
 namespace ingot::tok {
 
 struct UnigramOptions {
-  std::optional<TokenId> unk;
+  std::optional<TokenId> unk = {};
   bool byte_fallback = false;
   // sentencepiece adds in float, the `tokenizers` package in double: near ties fall differently.
   bool rounds_to_float = false;
   // Entries that may not be chosen (control, unused, byte pieces), by id; empty: all may.
-  std::vector<bool> is_excluded;
+  std::vector<bool> is_excluded = {};
   // The score of an unknown character.
   double unk_score = 0;
 };

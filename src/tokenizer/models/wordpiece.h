@@ -13,7 +13,7 @@ namespace ingot::tok {
 
 struct WordPieceOptions {
   std::string unk_token = "[UNK]";
-  std::string first_prefix;              // what entries at the start of a word carry
+  std::string first_prefix = {};         // what entries at the start of a word carry
   std::string continuing_prefix = "##";  // what all others carry
   size_t longest_word_chars = 100;       // longer words are unknown
 };
