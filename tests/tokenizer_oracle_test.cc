@@ -134,7 +134,7 @@ std::string read_text(const fs::path& path) {
 std::vector<std::string> split_cases(std::string_view text) {
   constexpr std::string_view kSeparator = "\n__ggml_vocab_test__\n";
   std::vector<std::string> cases;
-  for (size_t at = 0; at <= text.size();) {
+  for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(kSeparator, at), text.size());
     cases.emplace_back(text.substr(at, end - at));
     at = end + kSeparator.size();

@@ -56,9 +56,9 @@ inline constexpr int64_t kExperts = 1 << 16;
 inline constexpr size_t kTokenBytes = 64 * kKiB;  // one vocabulary entry
 inline constexpr size_t kAddedTokens = 1 << 17;
 inline constexpr size_t kAddedTokensBytes = 4 * kMiB;  // all of them together
-inline constexpr uint64_t kEncodedTextBytes = kGiB;    // one text, before and after normalization
-inline constexpr size_t kPatternBytes = 64 * kKiB;     // one regular expression of a tokenizer
-inline constexpr size_t kPipelineSteps = 64;  // normalizers, pre-tokenizers, decoders in a sequence
+inline constexpr uint64_t kEncodedTextBytes = kGiB;  // one text, before and after normalization
+inline constexpr size_t kPatternBytes = 64 * kKiB;    // one regular expression of a tokenizer
+inline constexpr size_t kPipelineSteps = 64;          // normalizers, pre-tokenizers, decoders in a sequence
 inline constexpr uint32_t kRegexMatchLimit = 10'000'000;
 inline constexpr uint32_t kRegexDepthLimit = 100'000;
 
