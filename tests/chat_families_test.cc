@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Templates in the styles of today's model families (tests/chat_families/*.jinja), over conversations with
-// tools, images, documents and thoughts: byte-equal to Jinja2 (tests/make_chat_families.py).
+// Templates in the styles of today's model families (tests/chat_families/*.jinja), over
+// conversations with tools, images, documents and thoughts: byte-equal to Jinja2
+// (tests/make_chat_families.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +58,8 @@ TEST(ChatFamilies, RenderAsJinja2Does) {
   ASSERT_GE(templates.size(), 20U);
   for (const Json& test : (*document)["cases"]) {
     SCOPED_TRACE(dump_json({test["template"], test["conversation"], test["setting"]}));
-    const Result<std::string> text = templates.at(test["template"].get<std::string>()).render(input_of(*document, test));
+    const Result<std::string> text =
+        templates.at(test["template"].get<std::string>()).render(input_of(*document, test));
     if (test.contains("expected")) {
       ASSERT_TRUE(text.is_ok()) << text.status().message();
       EXPECT_EQ(*text, test["expected"].get<std::string>());

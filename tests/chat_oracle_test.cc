@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle's chat templates: every rendering byte-equal to what transformers printed, every refusal a
-// refusal. Reads the committed copy, and the whole oracle where it has been unpacked.
+// The oracle's chat templates: every rendering byte-equal to what transformers printed, every
+// refusal a refusal. Reads the committed copy, and the whole oracle where it has been unpacked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,17 +22,19 @@ const fs::path kSource = INGOT_SOURCE_DIR;
 
 std::vector<fs::path> oracle_folders() {
   std::vector<fs::path> folders = {kSource / "tests/oracle/chat"};
-  if (const fs::path whole = kSource / "build/oracle/chat"; fs::exists(whole)) folders.push_back(whole);
+  if (const fs::path whole = kSource / "build/oracle/chat"; fs::exists(whole))
+    folders.push_back(whole);
   return folders;
 }
 
 // Now, as the goldens write it: 2024-07-26T12:34:56.
 std::chrono::local_seconds parse_time(const std::string& text) {
   const auto number = [&](size_t at, size_t size) { return std::stoi(text.substr(at, size)); };
-  const std::chrono::year_month_day date(std::chrono::year(number(0, 4)), std::chrono::month(static_cast<unsigned>(number(5, 2))),
+  const std::chrono::year_month_day date(std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
                                          std::chrono::day(static_cast<unsigned>(number(8, 2))));
-  return std::chrono::local_days(date) + std::chrono::hours(number(11, 2)) + std::chrono::minutes(number(14, 2)) +
-         std::chrono::seconds(number(17, 2));
+  return std::chrono::local_days(date) + std::chrono::hours(number(11, 2)) +
+         std::chrono::minutes(number(14, 2)) + std::chrono::seconds(number(17, 2));
 }
 
 ChatInput input_of(const Json& test, const Json& goldens) {
@@ -74,8 +76,10 @@ TEST(ChatOracle, RendersEveryGoldenToTheByte) {
     size_t refused = 0;
     for (const Json& test : (*goldens)["cases"]) {
       SCOPED_TRACE(fmt::format("{} {} prompt={}", test["template"].get<std::string>(),
-                               test["conversation"].get<std::string>(), test["add_generation_prompt"].get<bool>()));
-      const Result<std::string> text = parsed.at(test["template"].get<std::string>()).render(input_of(test, *goldens));
+                               test["conversation"].get<std::string>(),
+                               test["add_generation_prompt"].get<bool>()));
+      const Result<std::string> text =
+          parsed.at(test["template"].get<std::string>()).render(input_of(test, *goldens));
       if (test.contains("expected")) {
         ++rendered;
         ASSERT_TRUE(text.is_ok()) << text.status().message();

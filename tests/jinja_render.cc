@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders templates for tests/jinja_differential.py: one JSON object a line in (template and the fields
-// of ChatInput), one out ("text", or "code" and "message").
+// Renders templates for tests/jinja_differential.py: one JSON object a line in (template and the
+// fields of ChatInput), one out ("text", or "code" and "message").
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>

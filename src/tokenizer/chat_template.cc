@@ -10,16 +10,37 @@
 namespace ingot {
 namespace {
 
-// Names a request may not set: what the engine itself provides, what the interpreter gives a meaning,
-// and the arguments of apply_chat_template that other engines let a request overwrite.
+// Names a request may not set: what the engine itself provides, what the interpreter gives a
+// meaning, and the arguments of apply_chat_template that other engines let a request overwrite.
 constexpr std::string_view kReservedNames[] = {
-    "messages",     "tools",          "documents",      "add_generation_prompt",
-    "bos_token",    "eos_token",      "chat_template",  "tokenize",
-    "conversation", "tokenizer",      "return_dict",    "return_tensors",
-    "loop",         "caller",         "varargs",        "kwargs",
-    "self",         "context",        "environment",    "continue_final_message",
-    "range",        "namespace",      "dict",           "cycler",
-    "joiner",       "lipsum",         "raise_exception", "strftime_now",
+    "messages",
+    "tools",
+    "documents",
+    "add_generation_prompt",
+    "bos_token",
+    "eos_token",
+    "chat_template",
+    "tokenize",
+    "conversation",
+    "tokenizer",
+    "return_dict",
+    "return_tensors",
+    "loop",
+    "caller",
+    "varargs",
+    "kwargs",
+    "self",
+    "context",
+    "environment",
+    "continue_final_message",
+    "range",
+    "namespace",
+    "dict",
+    "cycler",
+    "joiner",
+    "lipsum",
+    "raise_exception",
+    "strftime_now",
 };
 
 Status check_kwargs(const Json& kwargs) {
@@ -50,7 +71,8 @@ Status define_variables(jinja::Interpreter& interpreter, const ChatInput& input)
     return Status::ok();
   };
   if (input.kwargs.is_object()) {
-    for (auto it = input.kwargs.begin(); it != input.kwargs.end(); ++it) INGOT_TRY(define(it.key(), it.value()));
+    for (auto it = input.kwargs.begin(); it != input.kwargs.end(); ++it)
+      INGOT_TRY(define(it.key(), it.value()));
   }
   INGOT_TRY(define("messages", input.messages));
   INGOT_TRY(define("tools", input.tools));

@@ -25,7 +25,9 @@ TEST(ChatTemplate, GivesTheTemplateItsVariables) {
   input.bos_token = "<s>";
   input.add_generation_prompt = false;
   input.kwargs = {{"mood", "good"}};
-  EXPECT_EQ(*parsed("{{ bos_token }}{{ messages[0].content }}{{ add_generation_prompt }}{{ tools }}{{ documents is none }}{{ mood }}{{ other is defined }}").render(input),
+  EXPECT_EQ(*parsed("{{ bos_token }}{{ messages[0].content }}{{ add_generation_prompt }}{{ tools "
+                    "}}{{ documents is none }}{{ mood }}{{ other is defined }}")
+                 .render(input),
             "<s>HiFalseNoneTruegoodFalse");
 }
 
@@ -36,13 +38,17 @@ TEST(ChatTemplate, TellsRefusalsFromMistakesAndBudgets) {
   const Status wrong = parsed("\n{{ 1 + 'a' }}").render({}).status();
   EXPECT_EQ(wrong.code(), StatusCode::kInvalidData);
   EXPECT_THAT(wrong.message(), HasSubstr("model: line 2: "));
-  const Status endless = parsed("{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}").render({}).status();
+  const Status endless =
+      parsed("{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}")
+          .render({})
+          .status();
   EXPECT_EQ(endless.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(ChatTemplate::parse("{% if %}", "model").status().code(), StatusCode::kInvalidData);
 }
 
 TEST(ChatTemplate, RefusesReservedNamesInKwargs) {
-  for (const std::string name : {"messages", "tools", "tokenize", "chat_template", "bos_token", "raise_exception", "add_generation_prompt"}) {
+  for (const std::string name : {"messages", "tools", "tokenize", "chat_template", "bos_token",
+                                 "raise_exception", "add_generation_prompt"}) {
     ChatInput input;
     input.kwargs = {{name, true}};
     const Status status = parsed("x").render(input).status();
@@ -60,16 +66,23 @@ TEST(ChatTemplate, OutputMayGrowWithItsInput) {
   const Result<std::string> text = parsed("{{ '<' + messages[0].content + '>' }}").render(input);
   ASSERT_TRUE(text.is_ok()) << text.status().message();
   EXPECT_EQ(text->size(), (8U << 20) + 2);
-  EXPECT_EQ(parsed("{{ messages[0].content }}{{ messages[0].content }}").render(input).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(
+      parsed("{{ messages[0].content }}{{ messages[0].content }}").render(input).status().code(),
+      StatusCode::kResourceExhausted);
 }
 
 TEST(ChatTemplate, LongConversationsStayWithinTheirBudget) {
   ChatInput input;
   for (int i = 0; i < 20'000; ++i) {
-    input.messages.push_back({{"role", i % 2 == 0 ? "user" : "assistant"}, {"content", "message " + std::to_string(i)}});
+    input.messages.push_back(
+        {{"role", i % 2 == 0 ? "user" : "assistant"}, {"content", "message " + std::to_string(i)}});
   }
-  const Result<std::string> text = parsed("{% for m in messages %}{% if m.role == 'user' or (m.role == 'assistant' and not m.tool_calls) %}"
-                                          "{{ '<|im_start|>' + m.role + '\n' + m.content | trim + '<|im_end|>' + '\n' }}{% endif %}{% endfor %}").render(input);
+  const Result<std::string> text = parsed(
+                                       "{% for m in messages %}{% if m.role == 'user' or (m.role "
+                                       "== 'assistant' and not m.tool_calls) %}"
+                                       "{{ '<|im_start|>' + m.role + '\n' + m.content | trim + "
+                                       "'<|im_end|>' + '\n' }}{% endif %}{% endfor %}")
+                                       .render(input);
   ASSERT_TRUE(text.is_ok()) << text.status().message();
   EXPECT_THAT(*text, HasSubstr("message 19999"));
 }
@@ -82,7 +95,8 @@ TEST(ChatTemplate, ReplacesInvalidUtf8OfTheInput) {
 }
 
 TEST(ChatTemplate, RendersOnManyThreadsAtOnce) {
-  const ChatTemplate shared = parsed("{% for m in messages %}{{ m.content | upper }}{{ 'é' * 3 }}{% endfor %}");
+  const ChatTemplate shared =
+      parsed("{% for m in messages %}{{ m.content | upper }}{{ 'é' * 3 }}{% endfor %}");
   std::vector<std::string> texts(8);
   {
     std::vector<std::jthread> threads;
@@ -90,11 +104,13 @@ TEST(ChatTemplate, RendersOnManyThreadsAtOnce) {
       threads.emplace_back([&, i] {
         ChatInput input;
         input.messages = Json::array({{{"role", "user"}, {"content", std::string(i, 'a')}}});
-        for (int round = 0; round < 50; ++round) texts[i] = *shared.render(input);
+        for (int round = 0; round < 50; ++round)
+          texts[i] = *shared.render(input);
       });
     }
   }
-  for (size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(texts[i], std::string(i, 'A') + "ééé");
+  for (size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(texts[i], std::string(i, 'A') + "ééé");
 }
 
 }  // namespace

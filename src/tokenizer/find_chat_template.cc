@@ -16,7 +16,8 @@ Result<ChatTemplateSource> read_template(const std::filesystem::path& path) {
   const uintmax_t size = std::filesystem::file_size(path, error);
   if (error) return Status::io("{}: {}", path.string(), error.message());
   if (size > limits::kTemplateBytes) {
-    return Status::resource_exhausted("{}: {} bytes; a template has at most {}", path.string(), size, limits::kTemplateBytes);
+    return Status::resource_exhausted("{}: {} bytes; a template has at most {}", path.string(),
+                                      size, limits::kTemplateBytes);
   }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -32,9 +33,11 @@ const std::string* pick_template(const Json& value, bool with_tools) {
   const std::string* standard = nullptr;
   const std::string* first = nullptr;
   for (const Json& entry : value) {
-    if (!entry.is_object() || !entry.contains("template") || !entry["template"].is_string()) continue;
+    if (!entry.is_object() || !entry.contains("template") || !entry["template"].is_string())
+      continue;
     const std::string* text = &entry["template"].get_ref<const std::string&>();
-    const std::string name = entry.contains("name") && entry["name"].is_string() ? entry["name"].get<std::string>() : "";
+    const std::string name =
+        entry.contains("name") && entry["name"].is_string() ? entry["name"].get<std::string>() : "";
     if (with_tools && name == kToolTemplate) return text;
     if (name == "default") standard = text;
     if (first == nullptr) first = text;
@@ -45,28 +48,34 @@ const std::string* pick_template(const Json& value, bool with_tools) {
 Result<ChatTemplateSource> template_of_config(const std::filesystem::path& path, bool with_tools) {
   INGOT_TRY(const Json config, read_json_file(path));
   const std::string* text = nullptr;
-  if (config.is_object() && config.contains("chat_template")) text = pick_template(config["chat_template"], with_tools);
+  if (config.is_object() && config.contains("chat_template"))
+    text = pick_template(config["chat_template"], with_tools);
   if (text == nullptr) return Status::not_found("{}: no chat_template", path.string());
   return ChatTemplateSource{.text = *text, .origin = path.string()};
 }
 
 }  // namespace
 
-Result<ChatTemplateSource> find_chat_template(const std::filesystem::path& folder, bool with_tools) {
+Result<ChatTemplateSource> find_chat_template(const std::filesystem::path& folder,
+                                              bool with_tools) {
   std::error_code ignored;
-  const auto exists = [&](const std::filesystem::path& path) { return std::filesystem::is_regular_file(path, ignored); };
+  const auto exists = [&](const std::filesystem::path& path) {
+    return std::filesystem::is_regular_file(path, ignored);
+  };
   if (with_tools) {
     const std::filesystem::path path = folder / "additional_chat_templates" / "tool_use.jinja";
     if (exists(path)) return read_template(path);
   }
-  if (const std::filesystem::path path = folder / "chat_template.jinja"; exists(path)) return read_template(path);
+  if (const std::filesystem::path path = folder / "chat_template.jinja"; exists(path))
+    return read_template(path);
   for (const char* name : {"chat_template.json", "tokenizer_config.json"}) {
     const std::filesystem::path path = folder / name;
     if (!exists(path)) continue;
     Result<ChatTemplateSource> found = template_of_config(path, with_tools);
     if (found.is_ok() || found.status().code() != StatusCode::kNotFound) return found;
   }
-  return Status::not_found("{}: the model has no chat template; give one with --chat-template", folder.string());
+  return Status::not_found("{}: the model has no chat template; give one with --chat-template",
+                           folder.string());
 }
 
 Result<ChatTemplateSource> find_chat_template(const GgufMetadata& metadata, bool with_tools) {

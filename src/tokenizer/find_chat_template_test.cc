@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 class FindChatTemplate : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = fs::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
@@ -46,7 +47,9 @@ TEST_F(FindChatTemplate, PrefersTheFileOfItsOwn) {
 }
 
 TEST_F(FindChatTemplate, PicksFromAListByName) {
-  write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "r"}, {"name": "default", "template": "d"},
+  write(
+      "tokenizer_config.json",
+      R"({"chat_template": [{"name": "rag", "template": "r"}, {"name": "default", "template": "d"},
                                                        {"name": "tool_use", "template": "t"}]})");
   EXPECT_EQ(found(false), "d");
   EXPECT_EQ(found(true), "t");

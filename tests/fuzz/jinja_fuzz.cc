@@ -18,11 +18,19 @@ ingot::ChatInput make_input() {
       {"role": "assistant", "content": null, "tool_calls": [{"type": "function", "id": "a1",
         "function": {"name": "add", "arguments": {"x": 1, "y": -2.5, "z": [true, null]}}}]},
       {"role": "tool", "tool_call_id": "a1", "content": "{\"sum\": -1.5}"},
-      {"role": "assistant", "content": "<think>\nhm\n</think>\n\nIt is -1.5."}])", "messages").value();
-  input.tools = ingot::parse_json(R"([{"type": "function", "function": {"name": "add", "description": "Adds.",
+      {"role": "assistant", "content": "<think>\nhm\n</think>\n\nIt is -1.5."}])",
+                                     "messages")
+                       .value();
+  input.tools =
+      ingot::parse_json(R"([{"type": "function", "function": {"name": "add", "description": "Adds.",
       "parameters": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}},
-                     "required": ["x"]}}}])", "tools").value();
-  input.kwargs = ingot::parse_json(R"({"n": 3, "s": "aXb", "xs": [3, 1, 2], "d": {"b": 1, "a": 2}, "f": 2.5})", "kwargs").value();
+                     "required": ["x"]}}}])",
+                        "tools")
+          .value();
+  input.kwargs =
+      ingot::parse_json(R"({"n": 3, "s": "aXb", "xs": [3, 1, 2], "d": {"b": 1, "a": 2}, "f": 2.5})",
+                        "kwargs")
+          .value();
   input.bos_token = "<s>";
   input.eos_token = "</s>";
   input.now = std::chrono::local_seconds(std::chrono::seconds(1722000000));
