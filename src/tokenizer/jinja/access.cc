@@ -55,7 +55,8 @@ Result<Value> own_item(Heap& heap, Value owner, Value key) {
     INGOT_TRY(const int64_t length, jinja::length(heap, owner));
     if (index < 0) index += length;
     if (index < 0 || index >= length) return Value();
-    const std::string_view rest = owner.text().substr(byte_offset(owner.string(), static_cast<size_t>(index)));
+    const std::string_view rest =
+        owner.text().substr(byte_offset(owner.string(), static_cast<size_t>(index)));
     if (owner.is_markup()) return heap.view(first_character(rest), true);
     return heap.character(first_character(rest));
   }
@@ -67,7 +68,8 @@ Result<Value> own_item(Heap& heap, Value owner, Value key) {
 }
 
 // Python's range[a:b:c] is a range again.
-void set_slice_of_range(SequenceObject& part, const SequenceObject& whole, const SliceBounds& bounds) {
+void set_slice_of_range(SequenceObject& part, const SequenceObject& whole,
+                        const SliceBounds& bounds) {
   part.range[0] = whole.range[0] + bounds.from * whole.range[2];
   part.range[1] = whole.range[0] + bounds.to * whole.range[2];
   part.range[2] = whole.range[2] * bounds.step;
@@ -76,17 +78,21 @@ void set_slice_of_range(SequenceObject& part, const SequenceObject& whole, const
 Result<Value> slice_of_sequence(Heap& heap, Value owner, const SliceBounds& bounds) {
   const auto count = static_cast<size_t>(bounds.count);
   // Sequences never change, so a part without gaps may share the whole's items.
-  std::span<Value> items = owner.items().subspan(count == 0 ? 0 : static_cast<size_t>(bounds.from), bounds.step == 1 ? count : 0);
+  std::span<Value> items = owner.items().subspan(count == 0 ? 0 : static_cast<size_t>(bounds.from),
+                                                 bounds.step == 1 ? count : 0);
   if (bounds.step != 1) {
     INGOT_TRY(heap.budget().copy(count * sizeof(Value)));
     INGOT_TRY(items, heap.array<Value>(count));
     for (size_t i = 0; i < count; ++i) {
-      items[i] = owner.items()[static_cast<size_t>(bounds.from + static_cast<int64_t>(i) * bounds.step)];
+      items[i] =
+          owner.items()[static_cast<size_t>(bounds.from + static_cast<int64_t>(i) * bounds.step)];
     }
   }
   INGOT_TRY(const Value part, heap.own_sequence(owner.kind(), items));
-  const bool is_small = bounds.step > -limits::kTemplateRange && bounds.step < limits::kTemplateRange;
-  if (owner.is(Kind::kRange) && is_small) set_slice_of_range(part.sequence(), owner.sequence(), bounds);
+  const bool is_small =
+      bounds.step > -limits::kTemplateRange && bounds.step < limits::kTemplateRange;
+  if (owner.is(Kind::kRange) && is_small)
+    set_slice_of_range(part.sequence(), owner.sequence(), bounds);
   return part;
 }
 
@@ -108,7 +114,8 @@ Result<Value> own_attribute(Heap& heap, Value owner, std::string_view name) {
   }
   if (const Builtin* method = find_method(owner, name)) return heap.method(owner, *method);
   if (is_unsafe_attribute(owner, name)) {
-    return heap.undefined_because("access to an attribute that is unsafe: templates change no lists or dicts");
+    return heap.undefined_because(
+        "access to an attribute that is unsafe: templates change no lists or dicts");
   }
   return Value();
 }
@@ -198,7 +205,8 @@ Result<Value> namespace_attribute(Heap& heap, const NamespaceObject& names, std:
   return Value();
 }
 
-Status set_namespace_attribute(Heap& heap, NamespaceObject& names, std::string_view name, Value value) {
+Status set_namespace_attribute(Heap& heap, NamespaceObject& names, std::string_view name,
+                               Value value) {
   INGOT_TRY(heap.budget().step(names.size / 16));
   for (size_t i = 0; i < names.size; ++i) {
     if (names.entries[i].key.text() != name) continue;

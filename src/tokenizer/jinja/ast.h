@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parsed template: nodes in one vector, their lists in another, texts as views of the source. Chains
-// (a + b + c, a or b or c, x.y.z|f|g, if/elif) are one node with a list, so only real nesting is deep.
-// Immutable once parsed; thread-safe.
+// A parsed template: nodes in one vector, their lists in another, texts as views of the source.
+// Chains (a + b + c, a or b or c, x.y.z|f|g, if/elif) are one node with a list, so only real
+// nesting is deep. Immutable once parsed; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ inline constexpr NodeId kNoNode = std::numeric_limits<NodeId>::max();
 // Fields by kind: `a`, `b`, `c` are nodes unless said otherwise; `list` is a run of Program::lists.
 enum class NodeKind : uint8_t {
   // Expressions.
-  kConstant,     // a: constant
-  kName,         // a: name
-  kList,         // list: items
-  kTuple,        // list: items
-  kDict,         // list: key, value, key, value ...
-  kOr,           // list: operands
-  kAnd,          // list: operands
-  kNot,          // a
-  kNegative,     // a
-  kPositive,     // a
-  kArithmetic,   // a: first operand; list: operator, operand, operator, operand ... (one precedence)
-  kConcat,       // list: operands of ~
-  kCompare,      // a: first operand; list: operator, operand ...
+  kConstant,    // a: constant
+  kName,        // a: name
+  kList,        // list: items
+  kTuple,       // list: items
+  kDict,        // list: key, value, key, value ...
+  kOr,          // list: operands
+  kAnd,         // list: operands
+  kNot,         // a
+  kNegative,    // a
+  kPositive,    // a
+  kArithmetic,  // a: first operand; list: operator, operand, operator, operand ... (one precedence)
+  kConcat,      // list: operands of ~
+  kCompare,     // a: first operand; list: operator, operand ...
   kConditional,  // list: value, condition, value, condition ...; b: otherwise, or none
   kPath,         // a: where it begins; list: steps, each one of the next six
   kAttribute,    // a: name
@@ -54,7 +54,8 @@ enum class NodeKind : uint8_t {
   kOutput,       // a
   kBody,         // list: statements
   kIf,           // list: condition, body, condition, body ...; b: otherwise, or none
-  kFor,          // a: target; b: iterable; c: filter or none; list: body, body without items; flag: recursive
+  kFor,          // a: target; b: iterable; c: filter or none; list: body, body without items; flag:
+                 // recursive
   kSet,          // a: target; b: value
   kSetBlock,     // a: target; b: body; list: filters
   kFilterBlock,  // b: body; list: filters

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one rendering may spend: fuel (work), heap bytes and output bytes. A template that wants more is
-// refused with kResourceExhausted; every loop over outside data spends before it works.
+// What one rendering may spend: fuel (work), heap bytes and output bytes. A template that wants
+// more is refused with kResourceExhausted; every loop over outside data spends before it works.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,8 @@ class Budget {
   Status copy(uint64_t bytes) { return spend(bytes, 1); }
   Status scan(uint64_t bytes) { return spend(bytes, 8); }
   Status reserve(uint64_t bytes) {
-    if (bytes > heap_bytes_) return Status::resource_exhausted("the template needs too much memory");
+    if (bytes > heap_bytes_)
+      return Status::resource_exhausted("the template needs too much memory");
     heap_bytes_ -= bytes;
     return Status::ok();
   }

@@ -13,7 +13,8 @@ using Index = std::unordered_map<std::string_view, const Builtin*>;
 Index index_of(std::initializer_list<std::span<const Builtin>> lists) {
   Index index;
   for (const std::span<const Builtin> list : lists) {
-    for (const Builtin& builtin : list) index.emplace(builtin.name, &builtin);
+    for (const Builtin& builtin : list)
+      index.emplace(builtin.name, &builtin);
   }
   return index;
 }
@@ -49,7 +50,8 @@ Result<Arguments> bind_arguments(const Builtin& builtin, const CallArgs& given) 
     for (const Keyword& keyword : given.keywords) {
       if (keyword.name != word) continue;
       if (!slot.is_absent()) {
-        return Status::invalid_data("{}() got multiple values for argument '{}'", builtin.name, word);
+        return Status::invalid_data("{}() got multiple values for argument '{}'", builtin.name,
+                                    word);
       }
       slot = keyword.value;
       ++used_keywords;
@@ -76,8 +78,9 @@ Result<Arguments> bind_arguments(const Builtin& builtin, const CallArgs& given) 
 }
 
 const Builtin* find_filter(std::string_view name) {
-  static const Index kIndex = index_of({text_filters(), html_filters(), number_filters(), sequence_filters(),
-                                        selection_filters(), wrapping_filters()});
+  static const Index kIndex =
+      index_of({text_filters(), html_filters(), number_filters(), sequence_filters(),
+                selection_filters(), wrapping_filters()});
   return find(kIndex, name);
 }
 
@@ -117,7 +120,7 @@ const Builtin* find_method(Value self, std::string_view name) {
 
 bool is_unsafe_attribute(Value self, std::string_view name) {
   if (name.starts_with("__") && name.ends_with("__")) return true;
-  constexpr std::string_view kListChanges[] = {"append", "clear",  "extend", "insert",
+  constexpr std::string_view kListChanges[] = {"append", "clear",  "extend",  "insert",
                                                "pop",    "remove", "reverse", "sort"};
   constexpr std::string_view kDictChanges[] = {"clear", "pop", "popitem", "setdefault", "update"};
   if (self.is(Kind::kList)) return std::ranges::find(kListChanges, name) != std::end(kListChanges);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The closed lists of what a template can call: filters, tests, functions and methods. A name that is
-// not in its list is an error; nothing here reads a file, a clock (but strftime_now's) or the network.
+// The closed lists of what a template can call: filters, tests, functions and methods. A name that
+// is not in its list is an error; nothing here reads a file, a clock (but strftime_now's) or the
+// network.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calling: macros, functions, methods, filters and tests. Each call counts towards the depth, so that
-// neither a macro nor `map('map', 'map', ...)` can exhaust the stack.
+// Calling: macros, functions, methods, filters and tests. Each call counts towards the depth, so
+// that neither a macro nor `map('map', 'map', ...)` can exhaust the stack.
 #include <algorithm>
 
 #include "tokenizer/jinja/dict.h"
@@ -11,7 +11,8 @@ namespace ingot::jinja {
 
 Result<Value> Interpreter::call(Value callee, const CallArgs& args) {
   const DepthCount count(*this, 2);  // its frames are large
-  if (depth_ > kMostDepth) return Status::resource_exhausted("the template calls itself too deeply");
+  if (depth_ > kMostDepth)
+    return Status::resource_exhausted("the template calls itself too deeply");
   switch (callee.kind()) {
     case Kind::kMacro:
       return call_macro(callee.macro(), args);
@@ -40,7 +41,8 @@ Result<Value> Interpreter::call_builtin(const Builtin& builtin, Value self, cons
 
 Result<Value> Interpreter::call_filter(std::string_view name, Value self, const CallArgs& args) {
   const DepthCount count(*this, 2);
-  if (depth_ > kMostDepth) return Status::resource_exhausted("the template calls itself too deeply");
+  if (depth_ > kMostDepth)
+    return Status::resource_exhausted("the template calls itself too deeply");
   const Builtin* filter = find_filter(name);
   if (filter == nullptr) return Status::invalid_data("no filter named '{}'", name.substr(0, 100));
   return call_builtin(*filter, self, args);
@@ -89,8 +91,10 @@ Status Interpreter::bind_parameters(const Node& node, const CallArgs& args) {
   return bind_special(node, args.positional.subspan(given), keywords);
 }
 
-// caller, kwargs and varargs take what no parameter took; a macro that does not read them refuses it.
-Status Interpreter::bind_special(const Node& node, std::span<const Value> extra, std::span<const Keyword> keywords) {
+// caller, kwargs and varargs take what no parameter took; a macro that does not read them refuses
+// it.
+Status Interpreter::bind_special(const Node& node, std::span<const Value> extra,
+                                 std::span<const Keyword> keywords) {
   const std::string_view macro_name = program_.names[node.a];
   if ((node.flag & kUsesCaller) != 0) {
     const auto it = std::ranges::find(keywords, "caller", &Keyword::name);
@@ -115,21 +119,24 @@ Status Interpreter::bind_special(const Node& node, std::span<const Value> extra,
     INGOT_TRY(const Value dict, rest.finish());
     INGOT_TRY(bind(name_id("kwargs"), dict));
   } else if (const auto it = std::ranges::find_if(keywords, is_left); it != keywords.end()) {
-    return Status::invalid_data("macro '{}' takes no keyword argument '{}'", macro_name, it->name.substr(0, 100));
+    return Status::invalid_data("macro '{}' takes no keyword argument '{}'", macro_name,
+                                it->name.substr(0, 100));
   }
   if ((node.flag & kUsesVarargs) != 0) {
     INGOT_TRY(const Value rest, heap_.sequence(Kind::kTuple, extra));
     return bind(name_id("varargs"), rest);
   }
   if (!extra.empty()) {
-    return Status::invalid_data("macro '{}' takes not more than {} argument(s)", macro_name, node.list_size / 2);
+    return Status::invalid_data("macro '{}' takes not more than {} argument(s)", macro_name,
+                                node.list_size / 2);
   }
   return Status::ok();
 }
 
 Result<Value> Interpreter::call_loop(const LoopObject& loop, const CallArgs& args) {
   if (!loop.is_recursive) {
-    return Status::invalid_data("The loop must have the 'recursive' marker to be called recursively.");
+    return Status::invalid_data(
+        "The loop must have the 'recursive' marker to be called recursively.");
   }
   if (args.positional.size() != 1 || !args.keywords.empty()) {
     return Status::invalid_data("loop() takes one iterable");

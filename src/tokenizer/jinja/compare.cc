@@ -62,7 +62,8 @@ Result<bool> equal_dicts(Heap& heap, const DictObject& left, DictObject& right, 
 
 Result<bool> equal(Heap& heap, Value left, Value right, int depth) {
   INGOT_TRY(heap.budget().step());
-  if (left.is_number() && right.is_number()) return compare_numbers(left, right) == Ordering::kEqual;
+  if (left.is_number() && right.is_number())
+    return compare_numbers(left, right) == Ordering::kEqual;
   if (left.kind() != right.kind()) return false;
   switch (left.kind()) {
     case Kind::kNone:
@@ -113,7 +114,9 @@ Result<Ordering> compare(Heap& heap, Value left, Value right, std::string_view s
       INGOT_TRY(const bool is_equal, equal(heap, a[i], b[i], depth + 1));
       if (!is_equal) return compare(heap, a[i], b[i], sign, depth + 1);
     }
-    return a.size() < b.size() ? Ordering::kLess : a.size() > b.size() ? Ordering::kGreater : Ordering::kEqual;
+    return a.size() < b.size()   ? Ordering::kLess
+           : a.size() > b.size() ? Ordering::kGreater
+                                 : Ordering::kEqual;
   }
   return Status::invalid_data("'{}' not supported between instances of '{}' and '{}'", sign,
                               type_name(left), type_name(right));
@@ -128,7 +131,8 @@ Result<bool> contains(Heap& heap, Value container, Value item) {
   if (container.is_string()) {
     if (!item.is_string()) {
       INGOT_TRY(check_defined(heap, item));
-      return Status::invalid_data("'in <string>' requires string as left operand, not {}", type_name(item));
+      return Status::invalid_data("'in <string>' requires string as left operand, not {}",
+                                  type_name(item));
     }
     INGOT_TRY(heap.budget().copy(container.text().size() + item.text().size()));
     return find_text(container.text(), item.text()) != std::string_view::npos;
@@ -160,11 +164,13 @@ Result<bool> contains(Heap& heap, Value container, Value item) {
 
 Status check_hashable(Value value, int depth) {
   if (depth >= kValueDepth) return too_deep();
-  if (value.is(Kind::kList) || value.is(Kind::kDict)) {
+  if (value.is(Kind::kList) || value.is(Kind::kDict) || value.is(Kind::kKeys) ||
+      value.is(Kind::kItems)) {
     return Status::invalid_data("unhashable type: '{}'", type_name(value));
   }
   if (value.is(Kind::kTuple)) {
-    for (const Value item : value.items()) INGOT_TRY(check_hashable(item, depth + 1));
+    for (const Value item : value.items())
+      INGOT_TRY(check_hashable(item, depth + 1));
   }
   return Status::ok();
 }

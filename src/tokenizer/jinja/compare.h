@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python's comparisons: ==, <, `in`, and the total order of hashable values that dicts and `unique`
-// search by. All of them count their steps and their depth: values may share parts and so be larger to
-// walk than to store.
+// search by. All of them count their steps and their depth: values may share parts and so be larger
+// to walk than to store.
 #pragma once
 
 #include <vector>
@@ -34,7 +34,8 @@ Result<int> key_order(Heap& heap, Value left, Value right, int depth = 0);
 template <class Less>
 Result<std::vector<uint32_t>> sorted_positions(size_t count, Less&& less) {
   std::vector<uint32_t> order(count);
-  for (size_t i = 0; i < count; ++i) order[i] = static_cast<uint32_t>(i);
+  for (size_t i = 0; i < count; ++i)
+    order[i] = static_cast<uint32_t>(i);
   std::vector<uint32_t> other(count);
   for (size_t width = 1; width < count; width *= 2) {
     for (size_t begin = 0; begin < count; begin += 2 * width) {

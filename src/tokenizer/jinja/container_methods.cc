@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Methods of dicts, sequences and loops. What would change a dict or a list is not here: the sandbox
-// denies it (builtins.cc).
+// Methods of dicts, sequences and loops. What would change a dict or a list is not here: the
+// sandbox denies it (builtins.cc).
 #include <algorithm>
 
 #include "tokenizer/jinja/access.h"

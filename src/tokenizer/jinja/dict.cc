@@ -75,7 +75,8 @@ Status DictBuilder::add(Value key, Value value) {
 Result<Value> DictBuilder::finish() {
   std::vector<Value> keys;
   keys.reserve(entries_.size());
-  for (const DictEntry& entry : entries_) keys.push_back(entry.key);
+  for (const DictEntry& entry : entries_)
+    keys.push_back(entry.key);
   INGOT_TRY(const std::vector<uint32_t> first, first_positions(heap_, keys));
   size_t distinct = 0;
   for (size_t i = 0; i < first.size(); ++i) {

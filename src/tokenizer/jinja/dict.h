@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dicts: built once, with Python's rule for repeated keys (first place, last value), then only read.
-// Look-ups scan small dicts and search a sorted index in larger ones, so no choice of keys makes them slow.
+// Dicts: built once, with Python's rule for repeated keys (first place, last value), then only
+// read. Look-ups scan small dicts and search a sorted index in larger ones, so no choice of keys
+// makes them slow.
 #pragma once
 
 #include <vector>

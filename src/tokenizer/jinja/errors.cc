@@ -11,7 +11,8 @@ std::string_view shortened(std::string_view text) {
   constexpr size_t kMost = 200;
   if (text.size() <= kMost) return text;
   size_t size = kMost;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)
+    --size;
   return text.substr(0, size);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors that many operations share. Their wording follows Python and Jinja, so that a template's
-// author recognises them.
+// The errors that many operations share. Their wording follows Python and Jinja, so that a
+// template's author recognises them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions. One function a kind of node, kept small: their frames are the depth of the C++ stack.
+// Expressions. One function a kind of node, kept small: their frames are the depth of the C++
+// stack.
 #include "tokenizer/jinja/access.h"
 #include "tokenizer/jinja/compare.h"
 #include "tokenizer/jinja/dict.h"
@@ -202,7 +203,8 @@ Result<Value> Interpreter::conditional(const Node& node) {
     if (is_true(condition)) return evaluate(list[i]);
   }
   if (node.b != kNoNode) return evaluate(node.b);
-  return heap_.undefined_because("the inline if-expression evaluated to false and no else section was defined");
+  return heap_.undefined_because(
+      "the inline if-expression evaluated to false and no else section was defined");
 }
 
 Result<Value> Interpreter::path(const Node& node, std::optional<Value> caller) {
@@ -219,10 +221,12 @@ Result<Value> Interpreter::path(const Node& node, std::optional<Value> caller) {
     // x.method(...): called without making the method a value first.
     if (next.kind == NodeKind::kAttribute && !is_last && !value.is_undefined()) {
       const Node& after = program_.nodes[steps[i + 1]];
-      const Builtin* method = after.kind == NodeKind::kCall ? find_method(value, program_.names[next.a]) : nullptr;
+      const Builtin* method =
+          after.kind == NodeKind::kCall ? find_method(value, program_.names[next.a]) : nullptr;
       if (method != nullptr) {
         ++i;
-        INGOT_TRY(value, call_method(value, *method, after, i + 1 == steps.size() ? caller : std::nullopt));
+        INGOT_TRY(value, call_method(value, *method, after,
+                                     i + 1 == steps.size() ? caller : std::nullopt));
         continue;
       }
     }
@@ -316,7 +320,8 @@ Status Interpreter::spread_pairs(Value pairs, Evaluated& out) {
     INGOT_TRY(heap_.budget().step(1 + out.keywords.size() / 16));
     for (const Keyword& known : out.keywords) {
       if (known.name == entry.key.text()) {
-        return Status::invalid_data("got multiple values for keyword argument '{}'", known.name.substr(0, 100));
+        return Status::invalid_data("got multiple values for keyword argument '{}'",
+                                    known.name.substr(0, 100));
       }
     }
     out.keywords.push_back({entry.key.text(), entry.value});

@@ -10,7 +10,8 @@
 
 namespace ingot::jinja {
 
-Interpreter::Interpreter(const Program& program, Heap& heap, std::optional<std::chrono::local_seconds> now)
+Interpreter::Interpreter(const Program& program, Heap& heap,
+                         std::optional<std::chrono::local_seconds> now)
     : program_(program),
       heap_(heap),
       now_(now),
@@ -77,7 +78,8 @@ Result<Value> Interpreter::look_up(NameId name) {
   }
   if (!globals_[name].is_absent()) return globals_[name];
   const std::string_view text = program_.names[name];
-  if (const Builtin* function = find_function(text)) return Value::object(Kind::kFunction, function);
+  if (const Builtin* function = find_function(text))
+    return Value::object(Kind::kFunction, function);
   return heap_.undefined(text);
 }
 
@@ -188,7 +190,8 @@ Result<Interpreter::Flow> Interpreter::loop(const Node& node, NodeId id) {
 }
 
 // The items that pass the loop's `if`, which sees the target but not this loop's `loop`.
-Result<std::vector<Value>> Interpreter::filtered_items(const Node& node, std::span<const Value> items) {
+Result<std::vector<Value>> Interpreter::filtered_items(const Node& node,
+                                                       std::span<const Value> items) {
   std::vector<Value> passed;
   INGOT_TRY(Scope * scope, new_scope(scope_));
   ScopeEntry entry(*this, scope);
@@ -275,14 +278,16 @@ Result<Interpreter::Flow> Interpreter::with(const Node& node) {
   }
   INGOT_TRY(Scope * scope, new_scope(scope_));
   const ScopeEntry entry(*this, scope);
-  for (size_t i = 0; i < values.size(); ++i) INGOT_TRY(assign(list[2 * i], values[i]));
+  for (size_t i = 0; i < values.size(); ++i)
+    INGOT_TRY(assign(list[2 * i], values[i]));
   return execute(node.b);
 }
 
 Result<Value> Interpreter::define_macro(NodeId id) {
   const std::string_view name = program_.names[program_.nodes[id].a];
   capture_scopes();
-  INGOT_TRY(MacroObject * macro, heap_.create(MacroObject{.node = id, .scope = scope_, .name = name}));
+  INGOT_TRY(MacroObject * macro,
+            heap_.create(MacroObject{.node = id, .scope = scope_, .name = name}));
   return Value::object(Kind::kMacro, macro);
 }
 
@@ -309,9 +314,11 @@ Status Interpreter::assign(NodeId target, Value value) {
   }
   INGOT_TRY(const std::span<const Value> items, iterate(heap_, value));
   if (items.size() != targets.size()) {
-    return Status::invalid_data("expected {} values to unpack, got {}", targets.size(), items.size());
+    return Status::invalid_data("expected {} values to unpack, got {}", targets.size(),
+                                items.size());
   }
-  for (size_t i = 0; i < targets.size(); ++i) INGOT_TRY(assign(targets[i], items[i]));
+  for (size_t i = 0; i < targets.size(); ++i)
+    INGOT_TRY(assign(targets[i], items[i]));
   return Status::ok();
 }
 

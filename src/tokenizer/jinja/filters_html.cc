@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters about HTML. Chat templates are rendered without autoescaping, so these matter only where a
-// template asks: `|safe` and `|escape` make markup, which `+` then escapes its other side for.
+// Filters about HTML. Chat templates are rendered without autoescaping, so these matter only where
+// a template asks: `|safe` and `|escape` make markup, which `+` then escapes its other side for.
 #include "base/utf8.h"
 #include "tokenizer/jinja/builtins.h"
 #include "tokenizer/jinja/errors.h"
@@ -26,13 +26,15 @@ Result<Value> safe(Interpreter& in, Value self, const Arguments&) {
 }
 
 // Text without what stands between `open` and `close`.
-Result<Value> without_spans(Heap& heap, std::string_view text, std::string_view open, std::string_view close) {
+Result<Value> without_spans(Heap& heap, std::string_view text, std::string_view open,
+                            std::string_view close) {
   TextBuilder out(heap);
   out.fail(heap.budget().copy(2 * text.size()));
   size_t at = 0;
   while (!out.has_failed()) {
     const size_t begin = find_text(text, open, at);
-    const size_t end = begin == std::string_view::npos ? begin : find_text(text, close, begin + open.size());
+    const size_t end =
+        begin == std::string_view::npos ? begin : find_text(text, close, begin + open.size());
     if (end == std::string_view::npos) break;
     out.append(text.substr(at, begin - at));
     at = end + close.size();
@@ -46,9 +48,11 @@ struct Entity {
   std::string_view text;
 };
 
-constexpr Entity kEntities[] = {{"amp;", "&"}, {"lt;", "<"}, {"gt;", ">"}, {"quot;", "\""}, {"apos;", "'"}, {"nbsp;", "\u00A0"}};
+constexpr Entity kEntities[] = {{"amp;", "&"},   {"lt;", "<"},   {"gt;", ">"},
+                                {"quot;", "\""}, {"apos;", "'"}, {"nbsp;", "\u00A0"}};
 
-// The entity behind an '&' at the front of `rest`: what it stands for, and its size; size 0 if it is none.
+// The entity behind an '&' at the front of `rest`: what it stands for, and its size; size 0 if it
+// is none.
 size_t read_entity(std::string_view rest, std::string& meaning) {
   for (const Entity& entity : kEntities) {
     if (!rest.substr(1).starts_with(entity.name)) continue;
@@ -62,7 +66,9 @@ size_t read_entity(std::string_view rest, std::string& meaning) {
   uint32_t value = 0;
   for (size_t i = is_hex ? 3 : 2; i < end; ++i) {
     const char c = rest[i];
-    const int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 99;
+    const int digit = c >= '0' && c <= '9'                     ? c - '0'
+                      : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                               : 99;
     if (digit >= (is_hex ? 16 : 10)) return 0;
     value = std::min<uint32_t>(value * (is_hex ? 16 : 10) + static_cast<uint32_t>(digit), 0x110000);
   }
@@ -96,7 +102,8 @@ Result<Value> striptags(Interpreter& in, Value self, const Arguments&) {
 
 Result<Value> xmlattr(Interpreter& in, Value self, const Arguments& args) {
   Heap& heap = in.heap();
-  if (!self.is_dict()) return Status::invalid_data("xmlattr takes a mapping, not {}", type_name(self));
+  if (!self.is_dict())
+    return Status::invalid_data("xmlattr takes a mapping, not {}", type_name(self));
   TextBuilder out(heap);
   for (const DictEntry& entry : self.dict().entries) {
     if (entry.value.is_none() || entry.value.is_undefined()) continue;

@@ -13,7 +13,8 @@ namespace {
 
 Result<Value> absolute(Interpreter& in, Value self, const Arguments&) {
   if (self.is_integral()) {
-    if (self.as_integer() == INT64_MIN) return Status::invalid_data("an integer does not fit in 64 bits");
+    if (self.as_integer() == INT64_MIN)
+      return Status::invalid_data("an integer does not fit in 64 bits");
     return Value::integer(std::abs(self.as_integer()));
   }
   if (self.is(Kind::kFloat)) return Value::number(std::fabs(self.as_number()));
@@ -57,7 +58,8 @@ Result<Value> to_float(Interpreter& in, Value self, const Arguments& args) {
   INGOT_TRY(check_defined(in.heap(), self));
   if (self.is_string()) {
     INGOT_TRY(in.heap().budget().scan(self.text().size()));
-    if (const std::optional<double> number = parse_float(self.text())) return Value::number(*number);
+    if (const std::optional<double> number = parse_float(self.text()))
+      return Value::number(*number);
   }
   return args.has(0) ? args[0] : Value::number(0);
 }
@@ -68,8 +70,8 @@ double round_to(double value, int64_t precision) {
   if (precision < -310) return 0 * value;
   if (precision >= 0) {
     std::array<char, 700> buffer{};
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed,
-                                   static_cast<int>(precision));
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                   std::chars_format::fixed, static_cast<int>(precision));
     double rounded = value;
     std::from_chars(buffer.data(), end.ptr, rounded);
     return rounded;
@@ -82,7 +84,8 @@ Result<Value> round_integer(int64_t value, int64_t precision) {
   if (precision >= 0) return Value::integer(value);
   if (precision < -18) return Value::integer(0);
   int64_t unit = 1;
-  for (int64_t i = 0; i < -precision; ++i) unit *= 10;
+  for (int64_t i = 0; i < -precision; ++i)
+    unit *= 10;
   int64_t quotient = value / unit;
   const int64_t rest = std::abs(value % unit);
   const bool is_up = rest > unit / 2 || (rest == unit / 2 && quotient % 2 != 0);
@@ -117,7 +120,8 @@ Result<Value> round_number(Interpreter& in, Value self, const Arguments& args) {
   }
   const double unit = std::pow(10.0, static_cast<double>(precision));
   const double scaled = self.as_number() * unit;
-  if (!std::isfinite(scaled)) return Status::invalid_data("cannot convert float infinity or NaN to integer");
+  if (!std::isfinite(scaled))
+    return Status::invalid_data("cannot convert float infinity or NaN to integer");
   const double whole = method == "ceil" ? std::ceil(scaled) : std::floor(scaled);
   return Value::number((whole + 0.0) / unit);  // an integer in Python, so never -0.0
 }
@@ -134,7 +138,8 @@ Result<Value> filesizeformat(Interpreter& in, Value self, const Arguments& args)
   for (size_t i = 0; i < kLetters.size(); ++i) {
     unit *= base;
     if (bytes >= unit && i + 1 < kLetters.size()) continue;
-    const std::string prefix = is_binary ? fmt::format("{}iB", i == 0 ? 'K' : kLetters[i]) : fmt::format("{}B", kLetters[i]);
+    const std::string prefix = is_binary ? fmt::format("{}iB", i == 0 ? 'K' : kLetters[i])
+                                         : fmt::format("{}B", kLetters[i]);
     return in.heap().text(fmt::format("{:.1f} {}", base * bytes / unit, prefix));
   }
   return in.heap().view("");

@@ -38,7 +38,8 @@ Result<Value> map(Interpreter& in, Value self, const Arguments& args) {
   Heap& heap = in.heap();
   if (!is_true(self)) return heap.sequence(Kind::kGenerator, {});
   const std::span<const Value> given = args.given.positional;
-  const bool has_attribute = std::ranges::find(args.given.keywords, "attribute", &Keyword::name) != args.given.keywords.end();
+  const bool has_attribute = std::ranges::find(args.given.keywords, "attribute", &Keyword::name) !=
+                             args.given.keywords.end();
   if (given.empty() && has_attribute) return map_attribute(in, self, args);
   if (given.empty()) return Status::invalid_data("map requires a filter argument");
   INGOT_TRY(const std::string_view filter, expect_text(heap, given[0]));

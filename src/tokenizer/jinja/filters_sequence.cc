@@ -36,7 +36,8 @@ Result<Value> first(Interpreter& in, Value self, const Arguments&) {
 
 Result<Value> last(Interpreter& in, Value self, const Arguments&) {
   Heap& heap = in.heap();
-  if (self.is(Kind::kGenerator)) return Status::invalid_data("'generator' object is not reversible");
+  if (self.is(Kind::kGenerator))
+    return Status::invalid_data("'generator' object is not reversible");
   if (self.is_string() && !self.text().empty()) return heap.character(last_character(self.text()));
   if (self.is_dict() && !self.dict().entries.empty()) return self.dict().entries.back().key;
   INGOT_TRY(const std::span<const Value> items, iterate(heap, self));
@@ -51,7 +52,8 @@ Result<Value> to_list(Interpreter& in, Value self, const Arguments&) {
 
 Result<Value> reverse(Interpreter& in, Value self, const Arguments&) {
   Heap& heap = in.heap();
-  if (self.is_string()) return get_slice(heap, self, Value::none(), Value::none(), Value::integer(-1));
+  if (self.is_string())
+    return get_slice(heap, self, Value::none(), Value::none(), Value::integer(-1));
   const Kind kind = self.is(Kind::kGenerator) ? Kind::kList : Kind::kGenerator;
   INGOT_TRY(const std::span<const Value> items, iterate(heap, self));
   INGOT_TRY(const Value result, heap.sequence(kind, items));
@@ -88,7 +90,8 @@ Result<Value> join(Interpreter& in, Value self, const Arguments& args) {
 Result<Value> sum(Interpreter& in, Value self, const Arguments& args) {
   Heap& heap = in.heap();
   Value total = args.has(1) ? args[1] : Value::integer(0);
-  if (total.is_string()) return Status::invalid_data("sum() can't sum strings [use ''.join(seq) instead]");
+  if (total.is_string())
+    return Status::invalid_data("sum() can't sum strings [use ''.join(seq) instead]");
   INGOT_TRY(const std::span<const Value> items, iterate(heap, self));
   for (const Value item : items) {
     INGOT_TRY(heap.budget().step());
@@ -114,9 +117,11 @@ Result<Value> batch(Interpreter& in, Value self, const Arguments& args) {
   }
   if (!row.empty()) {
     ListBuilder filled(heap);
-    for (const Value item : row) filled.push(item);
+    for (const Value item : row)
+      filled.push(item);
     const bool is_filling = args.has(1) && !args[1].is_none();
-    for (int64_t i = filled.has_failed() ? count : static_cast<int64_t>(row.size()); is_filling && i < count; ++i) {
+    for (int64_t i = filled.has_failed() ? count : static_cast<int64_t>(row.size());
+         is_filling && i < count; ++i) {
       filled.push(args[1]);
       if (filled.has_failed()) break;
     }
@@ -138,7 +143,8 @@ Result<Value> slice(Interpreter& in, Value self, const Arguments& args) {
   for (int64_t i = 0; i < slices && !columns.has_failed(); ++i) {
     INGOT_TRY(heap.budget().step());
     const auto size = static_cast<size_t>(each + (i < with_extra ? 1 : 0));
-    std::vector<Value> column(items.begin() + static_cast<ptrdiff_t>(at), items.begin() + static_cast<ptrdiff_t>(at + size));
+    std::vector<Value> column(items.begin() + static_cast<ptrdiff_t>(at),
+                              items.begin() + static_cast<ptrdiff_t>(at + size));
     at += size;
     if (args.has(1) && !args[1].is_none() && i >= with_extra) column.push_back(args[1]);
     columns.push(heap.sequence(Kind::kList, column));
@@ -170,12 +176,15 @@ Result<Value> sort_key(Heap& heap, Value item, Value path, bool is_case_sensitiv
 }
 
 // sorted(items, key, reverse): stable, also in reverse.
-Result<Value> sorted_by(Heap& heap, std::span<const Value> items, std::span<const Value> keys, bool is_reverse) {
-  INGOT_TRY(const std::vector<uint32_t> order, sorted_positions(items.size(), [&](uint32_t a, uint32_t b) {
+Result<Value> sorted_by(Heap& heap, std::span<const Value> items, std::span<const Value> keys,
+                        bool is_reverse) {
+  INGOT_TRY(const std::vector<uint32_t> order,
+            sorted_positions(items.size(), [&](uint32_t a, uint32_t b) {
               return is_reverse ? is_less(heap, keys[b], keys[a]) : is_less(heap, keys[a], keys[b]);
             }));
   INGOT_TRY(const std::span<Value> sorted, heap.array<Value>(items.size()));
-  for (size_t i = 0; i < order.size(); ++i) sorted[i] = items[order[i]];
+  for (size_t i = 0; i < order.size(); ++i)
+    sorted[i] = items[order[i]];
   return heap.own_sequence(Kind::kList, sorted);
 }
 
@@ -191,12 +200,14 @@ Result<Value> sort(Interpreter& in, Value self, const Arguments& args) {
 
 Result<Value> dictsort(Interpreter& in, Value self, const Arguments& args) {
   Heap& heap = in.heap();
-  if (!self.is_dict()) return Status::invalid_data("dictsort takes a mapping, not {}", type_name(self));
+  if (!self.is_dict())
+    return Status::invalid_data("dictsort takes a mapping, not {}", type_name(self));
   std::string_view by = "key";
   if (args.has(1)) {
     INGOT_TRY(by, expect_text(heap, args[1]));
   }
-  if (by != "key" && by != "value") return Status::invalid_data("You can only sort by either \"key\" or \"value\"");
+  if (by != "key" && by != "value")
+    return Status::invalid_data("You can only sort by either \"key\" or \"value\"");
   INGOT_TRY(const Value pairs, dict_view(heap, self.dict(), Kind::kItems));
   INGOT_TRY(const std::span<Value> keys, heap.array<Value>(pairs.items().size()));
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -208,7 +219,8 @@ Result<Value> dictsort(Interpreter& in, Value self, const Arguments& args) {
 }
 
 // A key for one attribute: case ignored unless asked for.
-Result<Value> attribute_key(Heap& heap, Value item, Value path, bool is_case_sensitive, Value standard = {}) {
+Result<Value> attribute_key(Heap& heap, Value item, Value path, bool is_case_sensitive,
+                            Value standard = {}) {
   INGOT_TRY(heap.budget().step());
   INGOT_TRY(const Value key, get_path(heap, item, path, standard));
   return is_case_sensitive ? key : without_case(heap, key);
@@ -239,7 +251,8 @@ Result<Value> extreme(Interpreter& in, Value self, const Arguments& args) {
   INGOT_TRY(Value best_key, attribute_key(heap, best, args[1], is_true(args[0])));
   for (const Value item : items.subspan(1)) {
     INGOT_TRY(const Value key, attribute_key(heap, item, args[1], is_true(args[0])));
-    INGOT_TRY(const bool is_better, kWantsLargest ? is_less(heap, best_key, key) : is_less(heap, key, best_key));
+    INGOT_TRY(const bool is_better,
+              kWantsLargest ? is_less(heap, best_key, key) : is_less(heap, key, best_key));
     if (!is_better) continue;
     best = item;
     best_key = key;
@@ -262,7 +275,8 @@ Result<Value> groupby(Interpreter& in, Value self, const Arguments& args) {
   for (size_t i = 0; i < items.size(); ++i) {
     INGOT_TRY(keys[i], attribute_key(heap, items[i], args[0], is_case_sensitive, args[1]));
   }
-  INGOT_TRY(const std::vector<uint32_t> order, sorted_positions(items.size(), [&](uint32_t a, uint32_t b) {
+  INGOT_TRY(const std::vector<uint32_t> order,
+            sorted_positions(items.size(), [&](uint32_t a, uint32_t b) {
               return is_less(heap, keys[a], keys[b]);
             }));
   ListBuilder groups(heap);

@@ -116,7 +116,8 @@ Result<Value> indent(Interpreter& in, Value self, const Arguments& args) {
   std::vector<std::string_view> lines;
   INGOT_TRY(split_lines(heap, text, false, lines));
   // Jinja adds a newline before it splits, which only shows where the text already ends in one.
-  const bool ends_in_break = text.empty() || is_line_break(utf8::decode(last_character(text)).code_point);
+  const bool ends_in_break =
+      text.empty() || is_line_break(utf8::decode(last_character(text)).code_point);
   if (ends_in_break && !(text.ends_with('\r'))) lines.push_back({});
   TextBuilder out(heap);
   for (size_t i = 0; i < lines.size() && !out.has_failed(); ++i) {
@@ -143,12 +144,14 @@ Result<Value> truncate(Interpreter& in, Value self, const Arguments& args) {
     INGOT_TRY(leeway, expect_integer(heap, args[3]));
   }
   const auto end_length = static_cast<int64_t>(count_code_points(end));
-  if (length < end_length) return Status::invalid_data("expected length >= {}, got {}", end_length, length);
+  if (length < end_length)
+    return Status::invalid_data("expected length >= {}, got {}", end_length, length);
   if (leeway < 0) return Status::invalid_data("expected leeway >= 0, got {}", leeway);
   INGOT_TRY(const int64_t size, jinja::length(heap, self));
   if (size <= length || size - length <= leeway) return self;
   INGOT_TRY(expect_text(heap, self));
-  std::string_view kept = self.text().substr(0, byte_offset(self.string(), static_cast<size_t>(length - end_length)));
+  std::string_view kept =
+      self.text().substr(0, byte_offset(self.string(), static_cast<size_t>(length - end_length)));
   if (!is_true(args[1])) kept = kept.substr(0, kept.rfind(' '));
   TextBuilder out(heap);
   out.append(kept);
@@ -202,8 +205,9 @@ Result<Value> tojson(Interpreter& in, Value self, const Arguments& args) {
 void write_url_quoted(TextBuilder& out, std::string_view text, bool is_query) {
   out.fail(out.heap().budget().scan(text.size()));
   for (const char c : text) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                          c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !is_query);
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '~' ||
+                          (c == '/' && !is_query);
     if (is_plain) {
       out.append(c);
     } else if (c == ' ' && is_query) {

@@ -47,7 +47,8 @@ std::vector<Chunk> chunks_of(std::string_view line, bool breaks_hyphens) {
   for (size_t at = 0; at < line.size();) {
     size_t end = at;
     const bool is_blank = is_wrap_space(line[at]);
-    while (end < line.size() && is_wrap_space(line[end]) == is_blank) ++end;
+    while (end < line.size() && is_wrap_space(line[end]) == is_blank)
+      ++end;
     size_t begin = at;
     for (size_t i = at; !is_blank && breaks_hyphens && i < end; ++i) {
       if (!is_hyphen_break(line.substr(at, end - at), i - at)) continue;
@@ -71,7 +72,8 @@ bool is_blank(std::string_view text) {
   return text.empty() || is_wrap_space(text[0]);
 }
 
-// What fits of a word longer than a line: up to `room` characters, cut behind a hyphen where one is there.
+// What fits of a word longer than a line: up to `room` characters, cut behind a hyphen where one is
+// there.
 std::string_view front_of_word(const Chunk& chunk, int64_t room, bool breaks_hyphens) {
   StringObject text{.bytes = chunk.text};
   const std::string_view front = chunk.text.substr(0, byte_offset(text, static_cast<size_t>(room)));
@@ -81,8 +83,8 @@ std::string_view front_of_word(const Chunk& chunk, int64_t room, bool breaks_hyp
   return is_only_hyphens ? front : front.substr(0, hyphen + 1);
 }
 
-// One paragraph. A line drops the spaces at its end, and at its beginning unless it is the first. As in
-// textwrap, a long word that leaves nothing on the line protects the spaces before it.
+// One paragraph. A line drops the spaces at its end, and at its beginning unless it is the first.
+// As in textwrap, a long word that leaves nothing on the line protects the spaces before it.
 void wrap_line(TextBuilder& out, std::string_view line, const Wrapping& wrapping) {
   std::vector<Chunk> chunks = chunks_of(line, wrapping.breaks_hyphens);
   std::ranges::reverse(chunks);
@@ -99,7 +101,8 @@ void wrap_line(TextBuilder& out, std::string_view line, const Wrapping& wrapping
     if (!chunks.empty() && chunks.back().length > wrapping.width) {
       Chunk& chunk = chunks.back();
       if (wrapping.breaks_long) {
-        const std::string_view front = front_of_word(chunk, wrapping.width - length, wrapping.breaks_hyphens);
+        const std::string_view front =
+            front_of_word(chunk, wrapping.width - length, wrapping.breaks_hyphens);
         current.push_back(front);
         chunk.length -= static_cast<int64_t>(count_code_points(front));
         chunk.text.remove_prefix(front.size());
@@ -112,7 +115,8 @@ void wrap_line(TextBuilder& out, std::string_view line, const Wrapping& wrapping
     if (current.empty()) continue;
     if (has_lines) out.append(wrapping.separator);
     has_lines = true;
-    for (const std::string_view part : current) out.append(part);
+    for (const std::string_view part : current)
+      out.append(part);
   }
 }
 
@@ -126,7 +130,8 @@ Result<Value> wordwrap(Interpreter& in, Value self, const Arguments& args) {
   if (args.has(0)) {
     INGOT_TRY(wrapping.width, expect_integer(heap, args[0]));
   }
-  if (wrapping.width <= 0) return Status::invalid_data("invalid width {} (must be > 0)", wrapping.width);
+  if (wrapping.width <= 0)
+    return Status::invalid_data("invalid width {} (must be > 0)", wrapping.width);
   if (args.has(2) && !args[2].is_none()) {
     INGOT_TRY(wrapping.separator, expect_text(heap, args[2]));
   }

@@ -11,11 +11,13 @@ namespace ingot::jinja {
 namespace {
 
 Status measure_at(const Json& json, InputSize& size, int depth) {
-  if (depth >= kValueDepth) return Status::invalid_argument("the input is nested deeper than {}", kValueDepth);
+  if (depth >= kValueDepth)
+    return Status::invalid_argument("the input is nested deeper than {}", kValueDepth);
   ++size.values;
   if (json.is_string()) size.bytes += json.get_ref<const std::string&>().size();
   if (json.is_array()) {
-    for (const Json& item : json) INGOT_TRY(measure_at(item, size, depth + 1));
+    for (const Json& item : json)
+      INGOT_TRY(measure_at(item, size, depth + 1));
   }
   if (json.is_object()) {
     for (const auto& [key, value] : json.items()) {

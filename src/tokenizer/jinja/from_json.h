@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request's JSON as template values. Strings are views of the JSON, which must outlive the rendering;
-// invalid UTF-8 in them is replaced.
+// A request's JSON as template values. Strings are views of the JSON, which must outlive the
+// rendering; invalid UTF-8 in them is replaced.
 #pragma once
 
 #include "base/json.h"

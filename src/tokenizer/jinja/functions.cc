@@ -35,12 +35,14 @@ Result<Value> make_range(Interpreter& in, Value, const Arguments& args) {
   const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
   const uint64_t count = is_empty ? 0 : (distance - 1) / stride + 1;
   if (count > limits::kTemplateRange) {
-    return Status::resource_exhausted("range() is too large: {} items, at most {}", count, limits::kTemplateRange);
+    return Status::resource_exhausted("range() is too large: {} items, at most {}", count,
+                                      limits::kTemplateRange);
   }
   INGOT_TRY(heap.budget().copy(count * sizeof(Value)));
   INGOT_TRY(const std::span<Value> items, heap.array<Value>(count));
   for (uint64_t i = 0; i < count; ++i) {
-    items[i] = Value::integer(static_cast<int64_t>(static_cast<uint64_t>(start) + i * static_cast<uint64_t>(step)));
+    items[i] = Value::integer(
+        static_cast<int64_t>(static_cast<uint64_t>(start) + i * static_cast<uint64_t>(step)));
   }
   INGOT_TRY(const Value range, heap.own_sequence(Kind::kRange, items));
   SequenceObject& object = range.sequence();
@@ -54,17 +56,20 @@ Result<Value> make_range(Interpreter& in, Value, const Arguments& args) {
 Result<Value> make_dict_value(Interpreter& in, Value, const Arguments& args) {
   Heap& heap = in.heap();
   DictBuilder builder(heap);
-  if (args.given.positional.size() > 1) return Status::invalid_data("dict expected at most 1 argument");
+  if (args.given.positional.size() > 1)
+    return Status::invalid_data("dict expected at most 1 argument");
   if (args.given.positional.size() == 1) {
     const Value from = args.given.positional[0];
     INGOT_TRY(check_defined(heap, from));
     if (from.is_dict()) {
-      for (const DictEntry& entry : from.dict().entries) INGOT_TRY(builder.add(entry.key, entry.value));
+      for (const DictEntry& entry : from.dict().entries)
+        INGOT_TRY(builder.add(entry.key, entry.value));
     } else {
       INGOT_TRY(const std::span<const Value> pairs, iterate(heap, from));
       for (const Value pair : pairs) {
         INGOT_TRY(const std::span<const Value> both, iterate(heap, pair));
-        if (both.size() != 2) return Status::invalid_data("dict() takes pairs; one has {} items", both.size());
+        if (both.size() != 2)
+          return Status::invalid_data("dict() takes pairs; one has {} items", both.size());
         INGOT_TRY(builder.add(both[0], both[1]));
       }
     }

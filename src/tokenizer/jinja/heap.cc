@@ -58,7 +58,8 @@ Result<Value> Heap::view(std::string_view bytes, bool is_markup) {
 }
 
 Result<Value> Heap::character(std::string_view bytes) {
-  if (bytes.size() != 1 || static_cast<unsigned char>(bytes[0]) >= ascii_.size()) return view(bytes);
+  if (bytes.size() != 1 || static_cast<unsigned char>(bytes[0]) >= ascii_.size())
+    return view(bytes);
   StringObject*& shared = ascii_[static_cast<unsigned char>(bytes[0])];
   if (shared == nullptr) {
     INGOT_TRY(shared, create(StringObject{.bytes = bytes}));
@@ -86,7 +87,8 @@ Result<Value> Heap::pair(Value first, Value second) {
 }
 
 Result<Value> Heap::undefined(std::string_view name, Value owner) {
-  INGOT_TRY(UndefinedObject * object, create(UndefinedObject{.owner = owner, .element = {}, .name = name, .hint = {}}));
+  INGOT_TRY(UndefinedObject * object,
+            create(UndefinedObject{.owner = owner, .element = {}, .name = name, .hint = {}}));
   return Value::object(Kind::kUndefined, object);
 }
 
@@ -97,7 +99,8 @@ Result<Value> Heap::undefined_element(Value element, Value owner) {
 }
 
 Result<Value> Heap::undefined_because(std::string_view hint) {
-  INGOT_TRY(UndefinedObject * object, create(UndefinedObject{.owner = {}, .element = {}, .name = {}, .hint = hint}));
+  INGOT_TRY(UndefinedObject * object,
+            create(UndefinedObject{.owner = {}, .element = {}, .name = {}, .hint = hint}));
   return Value::object(Kind::kUndefined, object);
 }
 
@@ -122,7 +125,10 @@ void TextBuilder::append(std::string_view bytes) {
 }
 
 void TextBuilder::append_code_point(char32_t code_point) {
-  const uint64_t size = code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+  const uint64_t size = code_point < 0x80      ? 1
+                        : code_point < 0x800   ? 2
+                        : code_point < 0x10000 ? 3
+                                               : 4;
   if (admit(size)) utf8::append(text_, code_point);
 }
 
@@ -131,7 +137,8 @@ void TextBuilder::repeat(std::string_view unit, uint64_t times) {
   const uint64_t bytes = times > UINT64_MAX / unit.size() ? UINT64_MAX : times * unit.size();
   if (!admit(bytes)) return;
   text_.reserve(text_.size() + bytes);
-  for (uint64_t i = 0; i < times; ++i) text_.append(unit);
+  for (uint64_t i = 0; i < times; ++i)
+    text_.append(unit);
 }
 
 Result<Value> TextBuilder::finish(bool is_markup) {

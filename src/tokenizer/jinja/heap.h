@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the values of one rendering live: a bump allocator inside the rendering's budget, freed as a
-// whole. Builders collect text and lists of unknown length; they remember the first failure, so code
-// that appends checks once, at the end. One thread only.
+// Where the values of one rendering live: a bump allocator inside the rendering's budget, freed as
+// a whole. Builders collect text and lists of unknown length; they remember the first failure, so
+// code that appends checks once, at the end. One thread only.
 #pragma once
 
 #include <array>
@@ -33,10 +33,12 @@ class Heap {
   template <class Item>
   Result<std::span<Item>> array(size_t count) {
     static_assert(std::is_trivially_destructible_v<Item>);
-    if (count > SIZE_MAX / sizeof(Item)) return Status::resource_exhausted("the template needs too much memory");
+    if (count > SIZE_MAX / sizeof(Item))
+      return Status::resource_exhausted("the template needs too much memory");
     INGOT_TRY(void* place, allocate(count * sizeof(Item)));
     Item* items = static_cast<Item*>(place);
-    for (size_t i = 0; i < count; ++i) new (items + i) Item();
+    for (size_t i = 0; i < count; ++i)
+      new (items + i) Item();
     return std::span<Item>(items, count);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Program over one conversation. Builtins come back to it for what they cannot do alone: calling,
-// attributes, other filters. Every node costs a step and counts towards the depth. One thread only.
+// Runs a Program over one conversation. Builtins come back to it for what they cannot do alone:
+// calling, attributes, other filters. Every node costs a step and counts towards the depth. One
+// thread only.
 #pragma once
 
 #include <chrono>
@@ -21,8 +22,8 @@ struct Binding {
   Value value;
 };
 
-// The names of one block: a loop's body, a macro's, a `with`. A scope that a macro was defined in is
-// kept; any other is used again.
+// The names of one block: a loop's body, a macro's, a `with`. A scope that a macro was defined in
+// is kept; any other is used again.
 struct Scope {
   Scope* parent = nullptr;  // null: the template itself
   Binding* bindings = nullptr;
@@ -33,8 +34,9 @@ struct Scope {
 
 class Interpreter {
  public:
-  // Evaluations inside one another, macros included. A level takes about 500 bytes of stack, so that all
-  // of them fit a thread of 256 KiB with room for what is called last (bombs_test.cc runs on one).
+  // Evaluations inside one another, macros included. A level takes about 500 bytes of stack, so
+  // that all of them fit a thread of 256 KiB with room for what is called last (bombs_test.cc runs
+  // on one).
   static constexpr int kMostDepth = 300;
 
   Interpreter(const Program& program, Heap& heap, std::optional<std::chrono::local_seconds> now);
@@ -76,7 +78,9 @@ class Interpreter {
   // Sends output elsewhere for as long as it lives.
   class Capture {
    public:
-    explicit Capture(Interpreter& in) : text(in.heap_), in_(in), outer_(in.out_) { in_.out_ = &text; }
+    explicit Capture(Interpreter& in) : text(in.heap_), in_(in), outer_(in.out_) {
+      in_.out_ = &text;
+    }
     ~Capture() { in_.out_ = outer_; }
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
@@ -117,7 +121,8 @@ class Interpreter {
   Result<Value> step(Value value, const Node& node);
   Result<Value> slice_step(Value value, const Node& node);
   Result<Value> call_step(Value callee, const Node& node, std::optional<Value> caller);
-  Result<Value> call_method(Value self, const Builtin& method, const Node& node, std::optional<Value> caller);
+  Result<Value> call_method(Value self, const Builtin& method, const Node& node,
+                            std::optional<Value> caller);
   Status arguments(const Node& node, Evaluated& out);
   Status spread_pairs(Value pairs, Evaluated& out);
 
@@ -141,7 +146,8 @@ class Interpreter {
   Result<Value> call_builtin(const Builtin& builtin, Value self, const CallArgs& args);
   Result<Value> call_macro(const MacroObject& macro, const CallArgs& args);
   Status bind_parameters(const Node& node, const CallArgs& args);
-  Status bind_special(const Node& node, std::span<const Value> extra, std::span<const Keyword> keywords);
+  Status bind_special(const Node& node, std::span<const Value> extra,
+                      std::span<const Keyword> keywords);
   Result<Value> call_loop(const LoopObject& loop, const CallArgs& args);
 
   // Names.

@@ -84,7 +84,8 @@ void write_json_key(TextBuilder& out, Value key, const JsonStyle& style) {
     return;
   }
   if (!key.is_number() && !key.is_none()) {
-    out.fail(Status::invalid_data("keys must be str, int, float, bool or None, not {}", type_name(key)));
+    out.fail(
+        Status::invalid_data("keys must be str, int, float, bool or None, not {}", type_name(key)));
     return;
   }
   out.append('"');
@@ -98,7 +99,8 @@ void write_line(TextBuilder& out, const JsonStyle& style, int depth) {
   out.repeat(*style.indent, static_cast<uint64_t>(depth));
 }
 
-void write_json_list(TextBuilder& out, std::span<const Value> items, const JsonStyle& style, int depth) {
+void write_json_list(TextBuilder& out, std::span<const Value> items, const JsonStyle& style,
+                     int depth) {
   if (items.empty()) {
     out.append("[]");
     return;
@@ -121,9 +123,10 @@ void write_json_dict(TextBuilder& out, const DictObject& dict, const JsonStyle& 
   }
   std::vector<uint32_t> order;
   if (style.sort_keys) {
-    Result<std::vector<uint32_t>> sorted = sorted_positions(entries.size(), [&](uint32_t a, uint32_t b) {
-      return is_less(out.heap(), entries[a].key, entries[b].key);
-    });
+    Result<std::vector<uint32_t>> sorted =
+        sorted_positions(entries.size(), [&](uint32_t a, uint32_t b) {
+          return is_less(out.heap(), entries[a].key, entries[b].key);
+        });
     if (!sorted.is_ok()) {
       out.fail(sorted.status());
       return;
@@ -175,7 +178,8 @@ void write_json(TextBuilder& out, Value value, const JsonStyle& style, int depth
       write_json_dict(out, value.dict(), style, depth);
       return;
     default:
-      out.fail(Status::invalid_data("Object of type {} is not JSON serializable", type_name(value)));
+      out.fail(
+          Status::invalid_data("Object of type {} is not JSON serializable", type_name(value)));
   }
 }
 

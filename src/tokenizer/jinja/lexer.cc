@@ -43,15 +43,15 @@ struct Operator {
 
 // Longer ones first.
 constexpr Operator kOperators[] = {
-    {"//", TokenType::kFloorDiv}, {"**", TokenType::kPow},        {"==", TokenType::kEq},
-    {"!=", TokenType::kNe},       {">=", TokenType::kGe},         {"<=", TokenType::kLe},
-    {"+", TokenType::kAdd},       {"-", TokenType::kSub},         {"/", TokenType::kDiv},
-    {"*", TokenType::kMul},       {"%", TokenType::kMod},         {"~", TokenType::kTilde},
+    {"//", TokenType::kFloorDiv},   {"**", TokenType::kPow},         {"==", TokenType::kEq},
+    {"!=", TokenType::kNe},         {">=", TokenType::kGe},          {"<=", TokenType::kLe},
+    {"+", TokenType::kAdd},         {"-", TokenType::kSub},          {"/", TokenType::kDiv},
+    {"*", TokenType::kMul},         {"%", TokenType::kMod},          {"~", TokenType::kTilde},
     {"[", TokenType::kLeftBracket}, {"]", TokenType::kRightBracket}, {"(", TokenType::kLeftParen},
-    {")", TokenType::kRightParen}, {"{", TokenType::kLeftBrace},   {"}", TokenType::kRightBrace},
-    {">", TokenType::kGt},        {"<", TokenType::kLt},          {"=", TokenType::kAssign},
-    {".", TokenType::kDot},       {":", TokenType::kColon},       {"|", TokenType::kPipe},
-    {",", TokenType::kComma},     {";", TokenType::kSemicolon},
+    {")", TokenType::kRightParen},  {"{", TokenType::kLeftBrace},    {"}", TokenType::kRightBrace},
+    {">", TokenType::kGt},          {"<", TokenType::kLt},           {"=", TokenType::kAssign},
+    {".", TokenType::kDot},         {":", TokenType::kColon},        {"|", TokenType::kPipe},
+    {",", TokenType::kComma},       {";", TokenType::kSemicolon},
 };
 
 // Hexadecimal digits after \x, \u or \U; advances `at` past them.
@@ -196,7 +196,8 @@ Result<Token> Lexer::next_text() {
     const char sign = inside < source_.size() ? source_[inside] : '\0';
     if (sign == '-' || sign == '+') ++inside;
     const std::string_view text = source_.substr(position_, tag - position_);
-    Token data{.type = TokenType::kData, .line = line_, .text = stripped_before(text, sign, kind == '{')};
+    Token data{
+        .type = TokenType::kData, .line = line_, .text = stripped_before(text, sign, kind == '{')};
     if (!data.text.empty()) {
       // The tag itself is read by the next call, and must not strip what was printed.
       advance(tag);
@@ -218,7 +219,8 @@ Result<Token> Lexer::next_text() {
 
 Status Lexer::skip_comment(size_t begin) {
   const size_t end = source_.find("#}", begin);
-  if (end == std::string_view::npos) return Status::invalid_data("line {}: a comment has no end", line_);
+  if (end == std::string_view::npos)
+    return Status::invalid_data("line {}: a comment has no end", line_);
   size_t after = end + 2;
   const char sign = end > begin ? source_[end - 1] : '\0';
   if (sign == '-') {
@@ -248,7 +250,8 @@ bool Lexer::enter_raw(size_t inside) {
 }
 
 Result<Token> Lexer::next_raw() {
-  for (size_t tag = position_; (tag = source_.find("{%", tag)) != std::string_view::npos; tag += 2) {
+  for (size_t tag = position_; (tag = source_.find("{%", tag)) != std::string_view::npos;
+       tag += 2) {
     const char sign = tag + 2 < source_.size() ? source_[tag + 2] : '\0';
     size_t end = skip_spaces(tag + (sign == '-' || sign == '+' ? 3 : 2));
     if (!at(end, "endraw")) continue;
@@ -263,7 +266,8 @@ Result<Token> Lexer::next_raw() {
       continue;
     }
     const std::string_view text = source_.substr(position_, tag - position_);
-    const Token data{.type = TokenType::kData, .line = line_, .text = stripped_before(text, sign, false)};
+    const Token data{
+        .type = TokenType::kData, .line = line_, .text = stripped_before(text, sign, false)};
     advance(end);
     state_ = State::kText;
     return data;

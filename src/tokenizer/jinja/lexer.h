@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Template text into tokens, one at a time, with Jinja's whitespace rules: trim_blocks and lstrip_blocks
-// on, the last newline of the file dropped, `-` and `+` beside a delimiter. Linear in the source.
+// Template text into tokens, one at a time, with Jinja's whitespace rules: trim_blocks and
+// lstrip_blocks on, the last newline of the file dropped, `-` and `+` beside a delimiter. Linear in
+// the source.
 #pragma once
 
 #include <algorithm>

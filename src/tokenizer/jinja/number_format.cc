@@ -18,7 +18,8 @@ void make_upper(std::string& text) {
 }  // namespace
 
 std::string format_magnitude(int64_t value, int base, bool is_upper) {
-  const uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  const uint64_t magnitude =
+      value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   std::array<char, 70> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, base);
   std::string digits(buffer.data(), end.ptr);
@@ -38,7 +39,8 @@ std::string format_magnitude(double value, char type, int precision) {
                         : small == 'f' ? std::chars_format::fixed
                                        : std::chars_format::general;
     std::array<char, kMostPrecision + 400> buffer{};
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::fabs(value), layout, precision);
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::fabs(value),
+                                   layout, precision);
     digits.assign(buffer.data(), end.ptr);
   }
   if (small != type) make_upper(digits);

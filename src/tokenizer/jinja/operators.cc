@@ -14,8 +14,8 @@ Status overflow() {
 }
 
 Status unsupported(std::string_view sign, Value left, Value right) {
-  return Status::invalid_data("unsupported operand type(s) for {}: '{}' and '{}'", sign, type_name(left),
-                              type_name(right));
+  return Status::invalid_data("unsupported operand type(s) for {}: '{}' and '{}'", sign,
+                              type_name(left), type_name(right));
 }
 
 Status division_by_zero() {
@@ -120,7 +120,8 @@ Result<Value> floats(BinaryOperator sign, double a, double b) {
     }
     default:
       if (a == 0 && b < 0) return Status::invalid_data("0.0 cannot be raised to a negative power");
-      if (a < 0 && b != std::floor(b)) return Status::invalid_data("complex numbers are not supported");
+      if (a < 0 && b != std::floor(b))
+        return Status::invalid_data("complex numbers are not supported");
       return Value::number(std::pow(a, b));
   }
 }
@@ -160,7 +161,8 @@ Result<Value> repeat(Heap& heap, Value what, int64_t times) {
   }
   INGOT_TRY(heap.budget().copy(count * unit.size_bytes()));
   INGOT_TRY(const std::span<Value> items, heap.array<Value>(count * unit.size()));
-  for (size_t i = 0; i < items.size(); ++i) items[i] = unit[i % unit.size()];
+  for (size_t i = 0; i < items.size(); ++i)
+    items[i] = unit[i % unit.size()];
   return heap.own_sequence(what.kind(), items);
 }
 
@@ -175,7 +177,8 @@ Result<Value> add(Heap& heap, Value left, Value right) {
   }
   if (is_repeatable(left) && !left.is_markup()) {
     const std::string_view name = type_name(left);
-    return Status::invalid_data("can only concatenate {0} (not \"{1}\") to {0}", name, type_name(right));
+    return Status::invalid_data("can only concatenate {0} (not \"{1}\") to {0}", name,
+                                type_name(right));
   }
   return unsupported("+", left, right);
 }
@@ -183,8 +186,10 @@ Result<Value> add(Heap& heap, Value left, Value right) {
 }  // namespace
 
 Result<Value> binary(Heap& heap, BinaryOperator sign, Value left, Value right) {
-  if (left.is_integral() && right.is_integral()) return integers(sign, left.as_integer(), right.as_integer());
-  if (left.is_number() && right.is_number()) return floats(sign, left.as_number(), right.as_number());
+  if (left.is_integral() && right.is_integral())
+    return integers(sign, left.as_integer(), right.as_integer());
+  if (left.is_number() && right.is_number())
+    return floats(sign, left.as_number(), right.as_number());
   if (sign == BinaryOperator::kModulo && left.is_string()) return format_percent(heap, left, right);
   INGOT_TRY(check_defined(heap, left));
   INGOT_TRY(check_defined(heap, right));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's arithmetic on template values. Integers have 64 bits; past them is an error, never a wrap.
+// Python's arithmetic on template values. Integers have 64 bits; past them is an error, never a
+// wrap.
 #pragma once
 
 #include "base/status.h"

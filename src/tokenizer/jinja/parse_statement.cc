@@ -12,15 +12,15 @@ namespace {
 constexpr size_t kMostNodes = 65'536;
 
 // Tags of Jinja that need other files, or that chat templates are rendered without.
-constexpr std::string_view kRefusedTags[] = {"import", "from", "include", "extends", "block", "autoescape",
-                                             "do",     "trans", "debug"};
+constexpr std::string_view kRefusedTags[] = {"import",     "from", "include", "extends", "block",
+                                             "autoescape", "do",   "trans",   "debug"};
 
 }  // namespace
 
 Result<std::shared_ptr<const Program>> parse_template(std::string_view source) {
   if (source.size() > limits::kTemplateBytes) {
-    return Status::resource_exhausted("the template has {} bytes; at most {} are read", source.size(),
-                                      limits::kTemplateBytes);
+    return Status::resource_exhausted("the template has {} bytes; at most {} are read",
+                                      source.size(), limits::kTemplateBytes);
   }
   if (!utf8::is_valid(source)) return Status::invalid_data("the template is not valid UTF-8");
   auto program = std::make_shared<Program>();
@@ -35,7 +35,8 @@ Status Parser::Nesting::check() const {
                                       parser_.current_.line, limits::kTemplateDepth);
   }
   if (parser_.program_.nodes.size() > kMostNodes) {
-    return Status::resource_exhausted("line {}: the template has too many parts", parser_.current_.line);
+    return Status::resource_exhausted("line {}: the template has too many parts",
+                                      parser_.current_.line);
   }
   return Status::ok();
 }
@@ -78,7 +79,8 @@ Result<bool> Parser::skip_if_name(std::string_view name) {
 
 Result<Token> Parser::expect(TokenType type, std::string_view what) {
   if (!is(type)) {
-    return error("expected {}, found '{}'", what, is(TokenType::kEnd) ? "the end" : current_.text.substr(0, 40));
+    return error("expected {}, found '{}'", what,
+                 is(TokenType::kEnd) ? "the end" : current_.text.substr(0, 40));
   }
   const Token token = current_;
   INGOT_TRY(advance());
@@ -111,12 +113,15 @@ NameId Parser::intern(std::string_view name) {
 
 NodeId Parser::constant(Value value, uint32_t line) {
   program_.constants.push_back({.scalar = value, .text = {}});
-  return add({.kind = NodeKind::kConstant, .line = line, .a = static_cast<uint32_t>(program_.constants.size() - 1)});
+  return add({.kind = NodeKind::kConstant,
+              .line = line,
+              .a = static_cast<uint32_t>(program_.constants.size() - 1)});
 }
 
 NodeId Parser::text_constant(std::string_view text, NodeKind kind, uint32_t line) {
   program_.constants.push_back({.scalar = {}, .text = text});
-  return add({.kind = kind, .line = line, .a = static_cast<uint32_t>(program_.constants.size() - 1)});
+  return add(
+      {.kind = kind, .line = line, .a = static_cast<uint32_t>(program_.constants.size() - 1)});
 }
 
 // Statements up to the tag that ends them, which is left as the current token; to the end of the
@@ -149,7 +154,8 @@ Result<NodeId> Parser::body(std::initializer_list<std::string_view> ends) {
     } else if (is(TokenType::kEnd) && ends.size() == 0) {
       return add(whole, statements);
     } else {
-      return error("the template ends where '{}' was expected", ends.size() == 0 ? "%}" : *ends.begin());
+      return error("the template ends where '{}' was expected",
+                   ends.size() == 0 ? "%}" : *ends.begin());
     }
   }
 }
@@ -185,12 +191,14 @@ Status Parser::check_target(NodeId id) const {
   const Node& node = program_.nodes[id];
   if (node.kind == NodeKind::kName || node.kind == NodeKind::kNamespaceName) return Status::ok();
   if (node.kind != NodeKind::kTuple) return error("cannot assign to this");
-  for (const uint32_t item : program_.list(node)) INGOT_TRY(check_target(item));
+  for (const uint32_t item : program_.list(node))
+    INGOT_TRY(check_target(item));
   return Status::ok();
 }
 
 Result<NodeId> Parser::target(std::string_view end_name, bool allows_namespace) {
-  INGOT_TRY(const NodeId id, tuple({.is_target = true, .allows_namespace = allows_namespace, .end_name = end_name}));
+  INGOT_TRY(const NodeId id,
+            tuple({.is_target = true, .allows_namespace = allows_namespace, .end_name = end_name}));
   INGOT_TRY(check_target(id));
   return id;
 }
@@ -295,13 +303,14 @@ Status Parser::signature(std::vector<uint32_t>& parameters) {
   return advance();
 }
 
-Result<NodeId> Parser::macro_body(Node node, std::vector<uint32_t> parameters, std::string_view end) {
+Result<NodeId> Parser::macro_body(Node node, std::vector<uint32_t> parameters,
+                                  std::string_view end) {
   // A macro's body is a function of its own: `break` does not reach the loop around it.
   const int outer_loops = std::exchange(loops_, 0);
-  macros_.emplace_back();
+  macro_uses_.push_back(0);
   INGOT_TRY(node.b, block({end}));
-  node.flag = macros_.back().uses;
-  macros_.pop_back();
+  node.flag = macro_uses_.back();
+  macro_uses_.pop_back();
   loops_ = outer_loops;
   INGOT_TRY(advance());
   return add(node, parameters);

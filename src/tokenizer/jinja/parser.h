@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokens into a Program, by recursive descent with a depth counter: nesting past limits::kTemplateDepth
-// is refused, chains of any length are not nesting.
+// Tokens into a Program, by recursive descent with a depth counter: nesting past
+// limits::kTemplateDepth is refused, chains of any length are not nesting.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parser's inside, shared by its two halves: parse_expression.cc and parse_statement.cc.
+// The parser's inside, shared by parse_statement.cc, parse_expression.cc and parse_path.cc.
 #pragma once
 
 #include <initializer_list>
@@ -32,15 +32,12 @@ class Parser {
    private:
     Parser& parser_;
   };
-  struct MacroUse {
-    uint8_t uses = 0;
-  };
   // Which commas and ends an expression list may have.
   struct TupleRules {
     bool is_target = false;         // only names and literals
     bool allows_namespace = false;  // ns.name as a target
     bool allows_conditional = true;
-    bool allows_empty = false;  // ()
+    bool allows_empty = false;       // ()
     std::string_view end_name = {};  // a name that ends it, as `in` does in `for`
   };
 
@@ -81,9 +78,12 @@ class Parser {
   Result<NodeId> dict_literal();
   Result<NodeId> tuple(const TupleRules& rules);
   Result<NodeId> tuple_item(const TupleRules& rules);
+  // -1 where the current token is no binary operator.
+  Result<int> operator_level();
+
+  // What follows a value (parse_path.cc).
   Result<NodeId> path(NodeId begin, bool with_filters);
   Status postfix_steps(std::vector<uint32_t>& steps);
-  Result<NodeId> postfix_path(NodeId begin);
   Result<NodeId> attribute_step();
   Result<NodeId> subscript_step();
   Result<NodeId> subscript();
@@ -92,8 +92,6 @@ class Parser {
   Result<NodeId> test_step();
   Status arguments(std::vector<uint32_t>& list);
   Result<std::string_view> dotted_name();
-  // -1 where the current token is no binary operator.
-  Result<int> operator_level();
 
   // Statements (parse_statement.cc).
   Result<NodeId> body(std::initializer_list<std::string_view> ends);
@@ -120,8 +118,8 @@ class Parser {
   Token ahead_;
   bool has_ahead_ = false;
   int depth_ = 0;
-  int loops_ = 0;  // around the current place, inside the innermost macro
-  std::vector<MacroUse> macros_;
+  int loops_ = 0;                    // around the current place, inside the innermost macro
+  std::vector<uint8_t> macro_uses_;  // of the macros around the current place, outermost first
   std::unordered_map<std::string_view, NameId> name_ids_;
 };
 

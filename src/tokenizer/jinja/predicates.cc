@@ -53,8 +53,8 @@ bool is_text(Value value) {
 bool is_mapping(Value value) {
   return value.is_dict();
 }
-// Python asks for a length and for subscripts. An undefined value has the one and fails at the other,
-// though not in a way the test notices.
+// Python asks for a length and for subscripts. An undefined value has the one and fails at the
+// other, though not in a way the test notices.
 bool is_any_sequence(Value value) {
   return value.is_string() || value.is_indexable() || value.is_dict() || value.is_undefined();
 }
@@ -80,7 +80,8 @@ bool is_escaped(Value value) {
 }
 
 Result<Value> remainder_is(Heap& heap, Value value, int64_t divisor, int64_t expected) {
-  INGOT_TRY(const Value rest, binary(heap, BinaryOperator::kModulo, value, Value::integer(divisor)));
+  INGOT_TRY(const Value rest,
+            binary(heap, BinaryOperator::kModulo, value, Value::integer(divisor)));
   INGOT_TRY(const bool is_so, equal(heap, rest, Value::integer(expected)));
   return Value::boolean(is_so);
 }
@@ -132,7 +133,8 @@ Result<Value> equals(Interpreter& in, Value self, const Arguments& args) {
 
 template <Ordering kOrder, bool kOrEqual>
 Result<Value> ordered(Interpreter& in, Value self, const Arguments& args) {
-  INGOT_TRY(const Ordering order, compare(in.heap(), self, args[0], kOrder == Ordering::kLess ? "<" : ">"));
+  INGOT_TRY(const Ordering order,
+            compare(in.heap(), self, args[0], kOrder == Ordering::kLess ? "<" : ">"));
   return Value::boolean(order == kOrder || (kOrEqual && order == Ordering::kEqual));
 }
 

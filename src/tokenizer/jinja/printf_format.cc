@@ -28,7 +28,11 @@ struct Directive {
 class Printf {
  public:
   Printf(Heap& heap, Value format, Value arguments)
-      : heap_(heap), out_(heap), text_(format.text()), arguments_(arguments), is_markup_(format.is_markup()) {}
+      : heap_(heap),
+        out_(heap),
+        text_(format.text()),
+        arguments_(arguments),
+        is_markup_(format.is_markup()) {}
 
   Result<Value> run() {
     INGOT_TRY(heap_.budget().scan(text_.size()));
@@ -65,7 +69,8 @@ class Printf {
     if (!arguments_.is_dict()) return Status::invalid_data("format requires a mapping");
     const std::string_view name = text_.substr(at_ + 1, end - at_ - 1);
     INGOT_TRY(named_, find_key(heap_, arguments_.dict(), name));
-    if (named_.is_absent()) return Status::invalid_data("'{}' is not among the values to format", name.substr(0, 100));
+    if (named_.is_absent())
+      return Status::invalid_data("'{}' is not among the values to format", name.substr(0, 100));
     at_ = end + 1;
     return Status::ok();
   }
@@ -113,7 +118,8 @@ class Printf {
       INGOT_TRY(read_number(how.precision));
       how.precision = std::max<int64_t>(how.precision, 0);
     }
-    while (at_ < text_.size() && (text_[at_] == 'h' || text_[at_] == 'l' || text_[at_] == 'L')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == 'h' || text_[at_] == 'l' || text_[at_] == 'L'))
+      ++at_;
     if (at_ >= text_.size()) return Status::invalid_data("incomplete format");
     how.type = text_[at_++];
     return convert(how);
@@ -153,7 +159,8 @@ class Printf {
     TextBuilder piece(heap_);
     if (how.type == 'c' && value.is_integral()) {
       const int64_t code_point = value.as_integer();
-      if (code_point < 0 || code_point > 0x10FFFF) return Status::invalid_data("%c arg not in range(0x110000)");
+      if (code_point < 0 || code_point > 0x10FFFF)
+        return Status::invalid_data("%c arg not in range(0x110000)");
       piece.append_code_point(static_cast<char32_t>(code_point));
     } else if (how.type == 'c') {
       INGOT_TRY(const std::string_view one, expect_text(heap_, value));
@@ -170,7 +177,9 @@ class Printf {
     INGOT_TRY(const Value text, piece.finish());
     std::string_view bytes = text.text();
     if (how.precision >= 0 && static_cast<uint64_t>(how.precision) < bytes.size()) {
-      bytes = bytes.substr(0, byte_offset(text.string(), std::min(length_of(text.string()), static_cast<size_t>(how.precision))));
+      bytes = bytes.substr(
+          0, byte_offset(text.string(),
+                         std::min(length_of(text.string()), static_cast<size_t>(how.precision))));
     }
     pad(how, "", bytes, false);
     return Status::ok();
@@ -181,17 +190,20 @@ class Printf {
     int64_t number = 0;
     if (value.is(Kind::kFloat) && (how.type == 'd' || how.type == 'i' || how.type == 'u')) {
       const double whole = std::trunc(value.as_number());
-      if (!(std::fabs(whole) < 9.2e18)) return Status::invalid_data("cannot convert a float of this size to an integer");
+      if (!(std::fabs(whole) < 9.2e18))
+        return Status::invalid_data("cannot convert a float of this size to an integer");
       number = static_cast<int64_t>(whole);
     } else if (value.is_integral()) {
       number = value.as_integer();
     } else {
       INGOT_TRY(check_defined(heap_, value));
-      return Status::invalid_data("%{} format: a real number is required, not {}", how.type, type_name(value));
+      return Status::invalid_data("%{} format: a real number is required, not {}", how.type,
+                                  type_name(value));
     }
     const int base = how.type == 'o' ? 8 : how.type == 'x' || how.type == 'X' ? 16 : 10;
     std::string digits = format_magnitude(number, base, how.type == 'X');
-    if (how.precision > kMostPrecision) return Status::invalid_data("a precision of {} is too large", how.precision);
+    if (how.precision > kMostPrecision)
+      return Status::invalid_data("a precision of {} is too large", how.precision);
     if (static_cast<int64_t>(digits.size()) < how.precision) {
       digits.insert(0, static_cast<size_t>(how.precision) - digits.size(), '0');
     }
@@ -208,7 +220,8 @@ class Printf {
       return Status::invalid_data("must be real number, not {}", type_name(value));
     }
     const int64_t precision = how.precision < 0 ? 6 : how.precision;
-    if (precision > kMostPrecision) return Status::invalid_data("a precision of {} is too large", precision);
+    if (precision > kMostPrecision)
+      return Status::invalid_data("a precision of {} is too large", precision);
     const double number = value.as_number();
     const std::string digits = format_magnitude(number, how.type, static_cast<int>(precision));
     pad(how, sign_of(how, std::signbit(number) && !std::isnan(number)), digits, how.is_zero);

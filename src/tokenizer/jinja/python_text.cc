@@ -106,7 +106,8 @@ void write_object(TextBuilder& out, Value value, int depth) {
       out.append('>');
       return;
     case Kind::kLoop:
-      out.append(fmt::format("<LoopContext {}/{}>", value.loop().index + 1, value.loop().items.size()));
+      out.append(
+          fmt::format("<LoopContext {}/{}>", value.loop().index + 1, value.loop().items.size()));
       return;
     case Kind::kMacro:
       out.append("<Macro '");
@@ -140,9 +141,11 @@ std::string float_repr(double value) {
       std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific);
   const std::string_view text(buffer, static_cast<size_t>(scientific.ptr - buffer));
   const size_t e = text.find('e');
-  const int exponent = std::atoi(std::string(text.substr(e + 1)).c_str());  // NOLINT(cert-err34-c): ours
+  const int exponent =
+      std::atoi(std::string(text.substr(e + 1)).c_str());  // NOLINT(cert-err34-c): ours
   if (exponent < -4 || exponent >= 16) {
-    return fmt::format("{}e{}{:02}", text.substr(0, e), exponent < 0 ? '-' : '+', std::abs(exponent));
+    return fmt::format("{}e{}{:02}", text.substr(0, e), exponent < 0 ? '-' : '+',
+                       std::abs(exponent));
   }
   char fixed[64];
   const auto end = std::to_chars(fixed, fixed + sizeof(fixed), value, std::chars_format::fixed);

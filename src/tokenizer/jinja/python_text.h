@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How Python prints values: str(), repr() and json.dumps(), to the byte. Failures (budget, depth, what
-// JSON cannot say) stay in the builder.
+// How Python prints values: str(), repr() and json.dumps(), to the byte. Failures (budget, depth,
+// what JSON cannot say) stay in the builder.
 #pragma once
 
 #include <optional>

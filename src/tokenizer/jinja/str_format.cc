@@ -75,7 +75,8 @@ Result<Specification> parse_specification(std::string_view text) {
     text.remove_prefix(1);
   }
   if (take('.')) {
-    if (text.empty() || text[0] < '0' || text[0] > '9') return Status::invalid_data("Format specifier missing precision");
+    if (text.empty() || text[0] < '0' || text[0] > '9')
+      return Status::invalid_data("Format specifier missing precision");
     how.precision = take_number(text);
   }
   if (!text.empty()) {
@@ -89,7 +90,8 @@ Result<Specification> parse_specification(std::string_view text) {
   return how;
 }
 
-void write_padded(TextBuilder& out, const Specification& how, char usual, std::string_view sign, std::string_view body) {
+void write_padded(TextBuilder& out, const Specification& how, char usual, std::string_view sign,
+                  std::string_view body) {
   const char align = how.align == '\0' ? usual : how.align;
   const auto length = static_cast<int64_t>(sign.size() + count_code_points(body));
   const auto missing = static_cast<uint64_t>(std::max<int64_t>(how.width - length, 0));
@@ -113,7 +115,9 @@ Status write_text(TextBuilder& out, Value value, const Specification& how) {
   }
   std::string_view text = value.text();
   if (how.precision >= 0 && static_cast<uint64_t>(how.precision) < text.size()) {
-    text = text.substr(0, byte_offset(value.string(), std::min(length_of(value.string()), static_cast<size_t>(how.precision))));
+    text = text.substr(
+        0, byte_offset(value.string(),
+                       std::min(length_of(value.string()), static_cast<size_t>(how.precision))));
   }
   write_padded(out, how, '<', "", text);
   return Status::ok();
@@ -145,15 +149,20 @@ Status write_integer(TextBuilder& out, int64_t number, const Specification& how)
   if (std::string_view("eEfFgG%").find(how.type) != std::string_view::npos && how.type != '\0') {
     return write_float(out, static_cast<double>(number), how);
   }
-  if (how.precision >= 0) return Status::invalid_data("Precision not allowed in integer format specifier");
+  if (how.precision >= 0)
+    return Status::invalid_data("Precision not allowed in integer format specifier");
   if (how.type == 'c') {
-    if (number < 0 || number > 0x10FFFF) return Status::invalid_data("%c arg not in range(0x110000)");
+    if (number < 0 || number > 0x10FFFF)
+      return Status::invalid_data("%c arg not in range(0x110000)");
     TextBuilder character(out.heap());
     character.append_code_point(static_cast<char32_t>(number));
     write_padded(out, how, '<', "", character.so_far());
     return Status::ok();
   }
-  const int base = how.type == 'b' ? 2 : how.type == 'o' ? 8 : how.type == 'x' || how.type == 'X' ? 16 : 10;
+  const int base = how.type == 'b'                      ? 2
+                   : how.type == 'o'                    ? 8
+                   : how.type == 'x' || how.type == 'X' ? 16
+                                                        : 10;
   if (base == 10 && how.type != 'd' && how.type != 'n' && how.type != '\0') {
     return Status::invalid_data("Unknown format code '{}' for object of type 'int'", how.type);
   }
@@ -173,13 +182,9 @@ Status write_value(TextBuilder& out, Value value, std::string_view specification
   INGOT_TRY(const Specification how, parse_specification(specification));
   if (value.is_string()) return write_text(out, value, how);
   if (value.is(Kind::kFloat)) return write_float(out, value.as_number(), how);
-  const bool is_word = value.is(Kind::kBool) && (how.type == '\0' || how.type == 's');
-  if (value.is_integral() && !is_word) return write_integer(out, value.as_integer(), how);
-  if (is_word && how.type == '\0') {
-    INGOT_TRY(const Value text, plain_string(out.heap(), value));
-    return write_text(out, text, how);
-  }
-  return Status::invalid_data("unsupported format string passed to {}.__format__", type_name(value));
+  if (value.is_integral()) return write_integer(out, value.as_integer(), how);
+  return Status::invalid_data("unsupported format string passed to {}.__format__",
+                              type_name(value));
 }
 
 class Braces {
@@ -200,7 +205,8 @@ class Braces {
         out.append(text[at++]);
         continue;
       }
-      if (text[brace] == '}') return Status::invalid_data("Single '}}' encountered in format string");
+      if (text[brace] == '}')
+        return Status::invalid_data("Single '}}' encountered in format string");
       INGOT_TRY(const size_t end, end_of_field(text, at));
       INGOT_TRY(field(out, text.substr(at, end - at), depth));
       at = end + 1;
@@ -224,7 +230,8 @@ class Braces {
     std::string_view rest = text.substr(mark);
     INGOT_TRY(Value value, named(text.substr(0, mark)));
     if (rest.starts_with('!')) {
-      if (rest.size() < 2) return Status::invalid_data("end of string while looking for conversion specifier");
+      if (rest.size() < 2)
+        return Status::invalid_data("end of string while looking for conversion specifier");
       const char conversion = rest[1];
       rest.remove_prefix(2);
       TextBuilder converted(heap_);
@@ -260,7 +267,8 @@ class Braces {
       } else {
         int64_t index = 0;
         const auto read = std::from_chars(name.data(), name.data() + name.size(), index);
-        const bool is_number = read.ec == std::errc() && read.ptr == name.data() + name.size() && name[0] != '-';
+        const bool is_number =
+            read.ec == std::errc() && read.ptr == name.data() + name.size() && name[0] != '-';
         Value key = Value::integer(index);
         if (!is_number) {
           INGOT_TRY(key, heap_.view(name));
@@ -275,7 +283,8 @@ class Braces {
   Result<Value> root(std::string_view name) {
     size_t index = 0;
     const auto read = std::from_chars(name.data(), name.data() + name.size(), index);
-    const bool is_number = !name.empty() && read.ec == std::errc() && read.ptr == name.data() + name.size();
+    const bool is_number =
+        !name.empty() && read.ec == std::errc() && read.ptr == name.data() + name.size();
     if (name.empty() || is_number) {
       if (is_number == is_automatic_ && has_positions_) {
         return Status::invalid_data("cannot switch between manual and automatic field numbering");
@@ -284,7 +293,8 @@ class Braces {
       is_automatic_ = !is_number;
       if (!is_number) index = next_++;
       if (index >= args_.positional.size()) {
-        return Status::invalid_data("Replacement index {} out of range for positional args tuple", index);
+        return Status::invalid_data("Replacement index {} out of range for positional args tuple",
+                                    index);
       }
       return args_.positional[index];
     }

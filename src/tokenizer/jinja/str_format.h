@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "{} of {name:>8}".format(...): fields by position and name, attributes and items of them, conversions
-// and format specifications.
+// "{} of {name:>8}".format(...): fields by position and name, attributes and items of them,
+// conversions and format specifications.
 #pragma once
 
 #include "base/status.h"

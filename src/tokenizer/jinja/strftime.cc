@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::string_view kDays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                       "Thursday", "Friday", "Saturday"};
-constexpr std::string_view kMonths[] = {"January", "February", "March",     "April",   "May",      "June",
-                                        "July",    "August",   "September", "October", "November", "December"};
+constexpr std::string_view kMonths[] = {"January",   "February", "March",    "April",
+                                        "May",       "June",     "July",     "August",
+                                        "September", "October",  "November", "December"};
 
 struct Moment {
   int year, month, day, weekday, year_day, hour, minute, second;
@@ -69,7 +70,8 @@ void write_number(TextBuilder& out, int64_t value, size_t width, char padding, c
 }
 
 // False where there is no such directive.
-bool write_field(TextBuilder& out, std::chrono::local_seconds time, const Moment& moment, char directive, char flag) {
+bool write_field(TextBuilder& out, std::chrono::local_seconds time, const Moment& moment,
+                 char directive, char flag) {
   const int hour12 = moment.hour % 12 == 0 ? 12 : moment.hour % 12;
   const auto number = [&](int64_t value, size_t width, char padding = '0') {
     write_number(out, value, width, padding, flag);
@@ -80,49 +82,125 @@ bool write_field(TextBuilder& out, std::chrono::local_seconds time, const Moment
     }
   };
   switch (directive) {
-    case 'a': name(kDays[moment.weekday].substr(0, 3)); break;
-    case 'A': name(kDays[moment.weekday]); break;
+    case 'a':
+      name(kDays[moment.weekday].substr(0, 3));
+      break;
+    case 'A':
+      name(kDays[moment.weekday]);
+      break;
     case 'b':
-    case 'h': name(kMonths[moment.month - 1].substr(0, 3)); break;
-    case 'B': name(kMonths[moment.month - 1]); break;
-    case 'c': write_time(out, time, "%a %b %e %H:%M:%S %Y"); break;
-    case 'C': number(moment.year / 100, 2); break;
-    case 'd': number(moment.day, 2); break;
+    case 'h':
+      name(kMonths[moment.month - 1].substr(0, 3));
+      break;
+    case 'B':
+      name(kMonths[moment.month - 1]);
+      break;
+    case 'c':
+      write_time(out, time, "%a %b %e %H:%M:%S %Y");
+      break;
+    case 'C':
+      number(moment.year / 100, 2);
+      break;
+    case 'd':
+      number(moment.day, 2);
+      break;
     case 'D':
-    case 'x': write_time(out, time, "%m/%d/%y"); break;
-    case 'e': number(moment.day, 2, ' '); break;
-    case 'f': number(0, 6); break;
-    case 'F': write_time(out, time, "%Y-%m-%d"); break;
-    case 'g': number(iso_week(moment).year % 100, 2); break;
-    case 'G': number(iso_week(moment).year, 4); break;
-    case 'H': number(moment.hour, 2); break;
-    case 'I': number(hour12, 2); break;
-    case 'j': number(moment.year_day, 3); break;
-    case 'k': number(moment.hour, 2, ' '); break;
-    case 'l': number(hour12, 2, ' '); break;
-    case 'm': number(moment.month, 2); break;
-    case 'M': number(moment.minute, 2); break;
-    case 'n': out.append('\n'); break;
-    case 'p': out.append(moment.hour < 12 ? "AM" : "PM"); break;
-    case 'P': out.append(moment.hour < 12 ? "am" : "pm"); break;
-    case 'r': write_time(out, time, "%I:%M:%S %p"); break;
-    case 'R': write_time(out, time, "%H:%M"); break;
-    case 's': number(moment.since_epoch, 1); break;
-    case 'S': number(moment.second, 2); break;
-    case 't': out.append('\t'); break;
+    case 'x':
+      write_time(out, time, "%m/%d/%y");
+      break;
+    case 'e':
+      number(moment.day, 2, ' ');
+      break;
+    case 'f':
+      number(0, 6);
+      break;
+    case 'F':
+      write_time(out, time, "%Y-%m-%d");
+      break;
+    case 'g':
+      number(iso_week(moment).year % 100, 2);
+      break;
+    case 'G':
+      number(iso_week(moment).year, 4);
+      break;
+    case 'H':
+      number(moment.hour, 2);
+      break;
+    case 'I':
+      number(hour12, 2);
+      break;
+    case 'j':
+      number(moment.year_day, 3);
+      break;
+    case 'k':
+      number(moment.hour, 2, ' ');
+      break;
+    case 'l':
+      number(hour12, 2, ' ');
+      break;
+    case 'm':
+      number(moment.month, 2);
+      break;
+    case 'M':
+      number(moment.minute, 2);
+      break;
+    case 'n':
+      out.append('\n');
+      break;
+    case 'p':
+      out.append(moment.hour < 12 ? "AM" : "PM");
+      break;
+    case 'P':
+      out.append(moment.hour < 12 ? "am" : "pm");
+      break;
+    case 'r':
+      write_time(out, time, "%I:%M:%S %p");
+      break;
+    case 'R':
+      write_time(out, time, "%H:%M");
+      break;
+    case 's':
+      number(moment.since_epoch, 1);
+      break;
+    case 'S':
+      number(moment.second, 2);
+      break;
+    case 't':
+      out.append('\t');
+      break;
     case 'T':
-    case 'X': write_time(out, time, "%H:%M:%S"); break;
-    case 'u': number(moment.weekday == 0 ? 7 : moment.weekday, 1); break;
-    case 'U': number((moment.year_day + 6 - moment.weekday) / 7, 2); break;
-    case 'V': number(iso_week(moment).week, 2); break;
-    case 'w': number(moment.weekday, 1); break;
-    case 'W': number((moment.year_day + 6 - (moment.weekday + 6) % 7) / 7, 2); break;
-    case 'y': number(moment.year % 100, 2); break;
-    case 'Y': number(moment.year, 1); break;
+    case 'X':
+      write_time(out, time, "%H:%M:%S");
+      break;
+    case 'u':
+      number(moment.weekday == 0 ? 7 : moment.weekday, 1);
+      break;
+    case 'U':
+      number((moment.year_day + 6 - moment.weekday) / 7, 2);
+      break;
+    case 'V':
+      number(iso_week(moment).week, 2);
+      break;
+    case 'w':
+      number(moment.weekday, 1);
+      break;
+    case 'W':
+      number((moment.year_day + 6 - (moment.weekday + 6) % 7) / 7, 2);
+      break;
+    case 'y':
+      number(moment.year % 100, 2);
+      break;
+    case 'Y':
+      number(moment.year, 1);
+      break;
     case 'z':
-    case 'Z': break;  // the clock has no zone
-    case '%': out.append('%'); break;
-    default: return false;
+    case 'Z':
+      break;  // the clock has no zone
+    case '%':
+      out.append('%');
+      break;
+    default:
+      return false;
   }
   return true;
 }
@@ -146,10 +224,12 @@ void write_time(TextBuilder& out, std::chrono::local_seconds time, std::string_v
     }
     const size_t begin = at++;
     char flag = '\0';
-    if (std::string_view("-_0^#").find(format[at]) != std::string_view::npos && at + 1 < format.size()) {
+    if (std::string_view("-_0^#").find(format[at]) != std::string_view::npos &&
+        at + 1 < format.size()) {
       flag = format[at++];
     }
-    if (!write_field(out, time, moment, format[at], flag)) out.append(format.substr(begin, at - begin + 1));
+    if (!write_field(out, time, moment, format[at], flag))
+      out.append(format.substr(begin, at - begin + 1));
   }
 }
 

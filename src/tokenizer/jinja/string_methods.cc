@@ -49,7 +49,8 @@ Result<Value> join(Interpreter& in, Value self, const Arguments& args) {
     if (self.is_markup()) {
       INGOT_TRY(item, escape_value(heap, item));
     } else if (!item.is_string()) {
-      return Status::invalid_data("sequence item {}: expected str instance, {} found", i, type_name(item));
+      return Status::invalid_data("sequence item {}: expected str instance, {} found", i,
+                                  type_name(item));
     }
     if (i > 0) out.append(self.text());
     out.append(item.text());

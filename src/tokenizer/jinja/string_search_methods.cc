@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kNotFound = std::string_view::npos;
 
-// The last occurrence that ends at or before `end`. Every comparison is paid for, since from the right
-// no search is linear.
+// The last occurrence that ends at or before `end`. Every comparison is paid for, since from the
+// right no search is linear.
 Result<size_t> find_last(Heap& heap, std::string_view text, std::string_view needle, size_t end) {
   if (needle.size() > end) return kNotFound;
   if (needle.empty()) return end;
@@ -84,7 +84,8 @@ Result<Value> count(Interpreter& in, Value self, const Arguments& args) {
   INGOT_TRY(heap.budget().copy(part.text.size()));
   if (needle.empty()) return Value::integer(static_cast<int64_t>(count_code_points(part.text)) + 1);
   int64_t times = 0;
-  for (size_t at = find_text(part.text, needle); at != kNotFound; at = find_text(part.text, needle, at + needle.size())) {
+  for (size_t at = find_text(part.text, needle); at != kNotFound;
+       at = find_text(part.text, needle, at + needle.size())) {
     INGOT_TRY(heap.budget().copy(needle.size() + 16));
     ++times;
   }
@@ -101,7 +102,8 @@ Result<Value> has_affix(Interpreter& in, Value self, const Arguments& args) {
     INGOT_TRY(const std::string_view affix, expect_text(heap, candidate));
     INGOT_TRY(heap.budget().copy(affix.size() + 16));
     if (!part.is_valid) continue;
-    if (kAtFront ? part.text.starts_with(affix) : part.text.ends_with(affix)) return Value::boolean(true);
+    if (kAtFront ? part.text.starts_with(affix) : part.text.ends_with(affix))
+      return Value::boolean(true);
   }
   return Value::boolean(false);
 }
@@ -150,7 +152,8 @@ Status split_spaces_right(Heap& heap, Value self, int64_t most, ListBuilder& par
   return parts.status();
 }
 
-Status split_text(Heap& heap, Value self, std::string_view separator, int64_t most, ListBuilder& parts) {
+Status split_text(Heap& heap, Value self, std::string_view separator, int64_t most,
+                  ListBuilder& parts) {
   const std::string_view text = self.text();
   INGOT_TRY(heap.budget().copy(text.size()));
   size_t begin = 0;
@@ -166,13 +169,15 @@ Status split_text(Heap& heap, Value self, std::string_view separator, int64_t mo
   return parts.status();
 }
 
-Status split_text_right(Heap& heap, Value self, std::string_view separator, int64_t most, ListBuilder& parts) {
+Status split_text_right(Heap& heap, Value self, std::string_view separator, int64_t most,
+                        ListBuilder& parts) {
   const std::string_view text = self.text();
   size_t end = text.size();
   while (most != 0 && !parts.has_failed()) {
     INGOT_TRY(const size_t begin, find_last(heap, text, separator, end));
     if (begin == kNotFound) break;
-    parts.push(heap.view(text.substr(begin + separator.size(), end - begin - separator.size()), self.is_markup()));
+    parts.push(heap.view(text.substr(begin + separator.size(), end - begin - separator.size()),
+                         self.is_markup()));
     end = begin;
     if (most > 0) --most;
   }
@@ -189,7 +194,8 @@ Result<Value> split(Interpreter& in, Value self, const Arguments& args) {
   }
   ListBuilder parts(heap);
   if (!args.has(0) || args[0].is_none()) {
-    INGOT_TRY(kFromRight ? split_spaces_right(heap, self, most, parts) : split_spaces(heap, self, most, parts));
+    INGOT_TRY(kFromRight ? split_spaces_right(heap, self, most, parts)
+                         : split_spaces(heap, self, most, parts));
   } else {
     INGOT_TRY(const std::string_view separator, expect_text(heap, args[0]));
     if (separator.empty()) return Status::invalid_data("empty separator");

@@ -12,7 +12,8 @@
 
 namespace ingot::jinja {
 
-Status split_lines(Heap& heap, std::string_view text, bool keeps_ends, std::vector<std::string_view>& lines) {
+Status split_lines(Heap& heap, std::string_view text, bool keeps_ends,
+                   std::vector<std::string_view>& lines) {
   INGOT_TRY(heap.budget().scan(text.size()));
   size_t begin = 0;
   for (size_t at = 0; at < text.size();) {
@@ -45,7 +46,8 @@ Result<Value> strip(Heap& heap, Value text, Value chars, bool at_left, bool at_r
   return heap.view(rest, text.is_markup());
 }
 
-Result<Value> replaced(Heap& heap, Value text, std::string_view from, std::string_view to, int64_t count) {
+Result<Value> replaced(Heap& heap, Value text, std::string_view from, std::string_view to,
+                       int64_t count) {
   const std::string_view whole = text.text();
   INGOT_TRY(heap.budget().copy(whole.size() + from.size()));
   TextBuilder out(heap);
@@ -127,8 +129,8 @@ Result<std::optional<int64_t>> parse_integer(std::string_view text, int base) {
   }
   int64_t value = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  if (read.ptr != digits.data() + digits.size() || read.ec == std::errc::invalid_argument || text.empty() ||
-      text[0] == '-') {
+  if (read.ptr != digits.data() + digits.size() || read.ec == std::errc::invalid_argument ||
+      text.empty() || text[0] == '-') {
     return kNone;
   }
   if (read.ec != std::errc()) return Status::invalid_data("an integer does not fit in 64 bits");
@@ -146,8 +148,8 @@ std::optional<double> parse_float(std::string_view text) {
       plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
       continue;
     }
-    const bool is_between = i > 0 && i + 1 < text.size() && text[i - 1] >= '0' && text[i - 1] <= '9' &&
-                            text[i + 1] >= '0' && text[i + 1] <= '9';
+    const bool is_between = i > 0 && i + 1 < text.size() && text[i - 1] >= '0' &&
+                            text[i - 1] <= '9' && text[i + 1] >= '0' && text[i + 1] <= '9';
     if (!is_between) return std::nullopt;
   }
   double value = 0;
@@ -156,11 +158,13 @@ std::optional<double> parse_float(std::string_view text) {
   } else if (plain == "nan") {
     value = std::numeric_limits<double>::quiet_NaN();
   } else {
-    if (plain.empty() || plain.find_first_not_of("0123456789.e+-") != std::string::npos || plain[0] == '-') {
+    if (plain.empty() || plain.find_first_not_of("0123456789.e+-") != std::string::npos ||
+        plain[0] == '-') {
       return std::nullopt;
     }
     const auto read = std::from_chars(plain.data(), plain.data() + plain.size(), value);
-    if (read.ptr != plain.data() + plain.size() || read.ec == std::errc::invalid_argument) return std::nullopt;
+    if (read.ptr != plain.data() + plain.size() || read.ec == std::errc::invalid_argument)
+      return std::nullopt;
     if (read.ec == std::errc::result_out_of_range) {
       value = plain.find("e-") != std::string::npos ? 0 : std::numeric_limits<double>::infinity();
     }

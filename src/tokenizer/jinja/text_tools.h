@@ -12,10 +12,12 @@
 namespace ingot::jinja {
 
 // Lines as str.splitlines() cuts them.
-Status split_lines(Heap& heap, std::string_view text, bool keeps_ends, std::vector<std::string_view>& lines);
+Status split_lines(Heap& heap, std::string_view text, bool keeps_ends,
+                   std::vector<std::string_view>& lines);
 // str.strip(chars): `chars` None or absent strips spaces.
 Result<Value> strip(Heap& heap, Value text, Value chars, bool at_left, bool at_right);
-Result<Value> replaced(Heap& heap, Value text, std::string_view from, std::string_view to, int64_t count);
+Result<Value> replaced(Heap& heap, Value text, std::string_view from, std::string_view to,
+                       int64_t count);
 Result<Value> cased(Heap& heap, Value text, int how);
 enum class Align { kLeft, kRight, kCenter };
 // Filled up to `width` code points.

@@ -27,12 +27,24 @@ struct Expansion {
 
 // Upper case of one character that is several (Unicode's SpecialCasing, without conditions).
 constexpr Expansion kUpperExpansions[] = {
-    {0x00DF, {'S', 'S', 0}},          {0x0149, {0x02BC, 'N', 0}},       {0x01F0, {'J', 0x030C, 0}},
-    {0x0390, {0x0399, 0x0308, 0x0301}}, {0x03B0, {0x03A5, 0x0308, 0x0301}}, {0x0587, {0x0535, 0x0552, 0}},
-    {0x1E96, {'H', 0x0331, 0}},       {0x1E97, {'T', 0x0308, 0}},       {0x1E98, {'W', 0x030A, 0}},
-    {0x1E99, {'Y', 0x030A, 0}},       {0x1E9A, {'A', 0x02BE, 0}},       {0xFB00, {'F', 'F', 0}},
-    {0xFB01, {'F', 'I', 0}},          {0xFB02, {'F', 'L', 0}},          {0xFB03, {'F', 'F', 'I'}},
-    {0xFB04, {'F', 'F', 'L'}},        {0xFB05, {'S', 'T', 0}},          {0xFB06, {'S', 'T', 0}},
+    {0x00DF, {'S', 'S', 0}},
+    {0x0149, {0x02BC, 'N', 0}},
+    {0x01F0, {'J', 0x030C, 0}},
+    {0x0390, {0x0399, 0x0308, 0x0301}},
+    {0x03B0, {0x03A5, 0x0308, 0x0301}},
+    {0x0587, {0x0535, 0x0552, 0}},
+    {0x1E96, {'H', 0x0331, 0}},
+    {0x1E97, {'T', 0x0308, 0}},
+    {0x1E98, {'W', 0x030A, 0}},
+    {0x1E99, {'Y', 0x030A, 0}},
+    {0x1E9A, {'A', 0x02BE, 0}},
+    {0xFB00, {'F', 'F', 0}},
+    {0xFB01, {'F', 'I', 0}},
+    {0xFB02, {'F', 'L', 0}},
+    {0xFB03, {'F', 'F', 'I'}},
+    {0xFB04, {'F', 'F', 'L'}},
+    {0xFB05, {'S', 'T', 0}},
+    {0xFB06, {'S', 'T', 0}},
 };
 
 void append_upper(TextBuilder& out, char32_t code_point) {
@@ -56,8 +68,8 @@ void append_title(TextBuilder& out, char32_t code_point) {
       if (expansion.from != code_point) continue;
       out.append_code_point(expansion.to[0]);
       for (size_t i = 1; i < 3 && expansion.to[i] != 0; ++i) {
-        out.append_code_point(
-            static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(expansion.to[i]))));
+        out.append_code_point(static_cast<char32_t>(
+            utf8proc_tolower(static_cast<utf8proc_int32_t>(expansion.to[i]))));
       }
       return;
     }
@@ -163,7 +175,8 @@ class CharacterSet {
 
 std::string_view last_character(std::string_view text) {
   size_t size = 1;
-  while (size < text.size() && size < 4 && is_continuation(text[text.size() - size])) ++size;
+  while (size < text.size() && size < 4 && is_continuation(text[text.size() - size]))
+    ++size;
   return text.substr(text.size() - size);
 }
 
@@ -189,7 +202,8 @@ size_t byte_offset(StringObject& string, size_t index) {
     at = 0;
     position = 0;
   }
-  for (; position < index; ++position) at += first_character(string.bytes.substr(at)).size();
+  for (; position < index; ++position)
+    at += first_character(string.bytes.substr(at)).size();
   while (position > index) {
     --at;
     if (!is_continuation(string.bytes[at])) --position;
@@ -217,7 +231,8 @@ bool is_decimal(char32_t code_point) {
 bool is_digit(char32_t c) {
   // Beyond decimals: superscripts, subscripts and circled digits.
   return is_decimal(c) || c == 0xB2 || c == 0xB3 || c == 0xB9 || c == 0x2070 ||
-         (c >= 0x2074 && c <= 0x2079) || (c >= 0x2080 && c <= 0x2089) || (c >= 0x2460 && c <= 0x2468);
+         (c >= 0x2074 && c <= 0x2079) || (c >= 0x2080 && c <= 0x2089) ||
+         (c >= 0x2460 && c <= 0x2468);
 }
 
 bool is_alnum(char32_t code_point) {

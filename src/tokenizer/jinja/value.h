@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values a template computes with: Python's, as far as Jinja shows them. A Value is 16 bytes and
-// trivially copied; what it points to lives in the Heap of one rendering, never moves and is freed with
-// it, so there are no counts, no cycles and no deep destructors. Strings are valid UTF-8 throughout.
+// The values a template computes with: Python's, as far as Jinja shows them. A Value is 16 bytes
+// and trivially copied; what it points to lives in the Heap of one rendering, never moves and is
+// freed with it, so there are no counts, no cycles and no deep destructors. Strings are valid UTF-8
+// throughout.
 #pragma once
 
 #include <cstddef>
@@ -153,8 +154,8 @@ struct DictEntry {
   Value value;
 };
 
-// In insertion order; nothing changes it after it is built. `order` sorts the entries by key, made at
-// the first look-up in a dict that is too large to scan.
+// In insertion order; nothing changes it after it is built. `order` sorts the entries by key, made
+// at the first look-up in a dict that is too large to scan.
 struct DictObject {
   std::span<DictEntry> entries;
   uint32_t* order = nullptr;
@@ -171,11 +172,11 @@ struct Scope;
 struct LoopObject {
   std::span<const Value> items;
   size_t index = 0;
-  int64_t depth = 0;        // of a recursive loop, from 0
-  uint32_t node = 0;        // the `for` statement
-  Scope* scope = nullptr;   // where it stands
+  int64_t depth = 0;       // of a recursive loop, from 0
+  uint32_t node = 0;       // the `for` statement
+  Scope* scope = nullptr;  // where it stands
   bool is_recursive = false;
-  Value last_changed;       // tuple of loop.changed's last arguments
+  Value last_changed;  // tuple of loop.changed's last arguments
 };
 
 struct CyclerObject {
@@ -201,8 +202,8 @@ struct MethodObject {
 
 // Remembers what was asked for, since the error comes later, when it is used.
 struct UndefinedObject {
-  Value owner;            // absent: a variable
-  Value element;          // the subscript, where it is no string
+  Value owner;    // absent: a variable
+  Value element;  // the subscript, where it is no string
   std::string_view name;
   std::string_view hint;  // the whole message, where there is one
 };
