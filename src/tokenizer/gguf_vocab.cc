@@ -178,7 +178,8 @@ class GgufVocabularyReader {
     if (metadata_.has("general.name")) {
       INGOT_TRY(const std::string_view text, metadata_.string("general.name"));
       for (const char c : text)
-        append_lowercase(name, static_cast<unsigned char>(c) < 0x80 ? c : U'?');
+        append_lowercase(name,
+                         static_cast<unsigned char>(c) < 0x80 ? static_cast<char32_t>(c) : U'?');
     }
     if (metadata_.has("tokenizer.ggml.pre")) {
       INGOT_TRY(pre, metadata_.string("tokenizer.ggml.pre"));
