@@ -314,6 +314,7 @@ void append_cased(TextBuilder& out, std::string_view text, Case how) {
 size_t find_text(std::string_view text, std::string_view needle, size_t from) {
   if (from > text.size()) return std::string_view::npos;
   if (needle.empty()) return from;
+  if (needle.size() > text.size() - from) return std::string_view::npos;
   // memmem is linear (two-way); string_view::find is not.
   const void* found = memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
   if (found == nullptr) return std::string_view::npos;
