@@ -92,7 +92,8 @@ TEST(Bpe, MergesByRankInShortAndLongPieces) {
                    {static_cast<uint32_t>(rank), *vocabulary.find(left + right)});
     }
     const Bpe model(vocabulary, std::move(table), {});
-    for (const size_t length : {1, 2, 7, 24, 25, 60}) {
+    for (const size_t length :
+         {size_t{1}, size_t{2}, size_t{7}, size_t{24}, size_t{25}, size_t{60}}) {
       std::string text;
       for (size_t k = 0; k < length; ++k)
         text += "abc"[random() % 3];
