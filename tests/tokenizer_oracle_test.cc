@@ -115,7 +115,8 @@ TEST(TokenizerOracle, SentencePieceModelsGiveTheReferencesIds) {
     ASSERT_TRUE(file) << file.status().message();
     const auto tokenizer = Tokenizer::from_sentencepiece((*file)->bytes(), "tokenizer.model");
     ASSERT_TRUE(tokenizer) << tokenizer.status().message();
-    for (const Json& golden : read(folder / "goldens.json").at("strings")) {
+    const Json goldens = read(folder / "goldens.json");
+    for (const Json& golden : goldens.at("strings")) {
       if (!golden.contains("sentencepiece_ids")) continue;
       SCOPED_TRACE("text: " + golden.at("text").dump());
       const Result<Ids> ids = (*tokenizer)->encode(golden.at("text").get<std::string>(), kBare);
