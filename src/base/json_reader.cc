@@ -108,6 +108,7 @@ void JsonReader::after_value() {
 Status JsonReader::string() {
   const size_t begin = ++offset_;
   bool has_escape = false;
+  text_ = {};  // it may look into decoded_, which is about to change; an error must not leave it so
   while (true) {
     if (offset_ >= input_.size()) return error("a string is cut off");
     const auto c = static_cast<uint8_t>(input_[offset_]);

@@ -151,6 +151,17 @@ TEST(Json, DumpsInvalidUtf8WithoutFailing) {
   EXPECT_EQ(dump_json(Json("a\xff")), "\"a\xEF\xBF\xBD\"");
 }
 
+TEST(JsonReader, ForgetsTheTextBeforeABrokenString) {
+  // Both strings have escapes, so both are decoded into the same buffer, which moves as it grows.
+  const std::string text = R"({"a\n":"\n)" + std::string(100, 'x') + "\x01\"}";
+  JsonReader json(text, "test");
+  ASSERT_TRUE(json.next().is_ok());
+  ASSERT_TRUE(json.next_key().value());
+  EXPECT_EQ(json.text(), "a\n");
+  EXPECT_FALSE(json.next().is_ok());
+  EXPECT_EQ(json.text(), "");
+}
+
 TEST(JsonReader, WalksObjectsByKey) {
   JsonReader reader(R"({"a":1,"skip":{"b":[1,2,{}]},"s":"x","t":true})", "a.json");
   ASSERT_TRUE(reader.expect(JsonToken::kBeginObject, "root").is_ok());

@@ -23,7 +23,8 @@ Status read_weight_map(JsonReader& json, SafetensorsIndex& index) {
     if (json.text().size() > limits::kTensorNameBytes)
       return json.error("a tensor name is too long");
     std::string name(json.text());
-    if (!json.expect(JsonToken::kString, "").is_ok() || !is_shard_name(json.text())) {
+    INGOT_TRY(const JsonToken token, json.next());
+    if (token != JsonToken::kString || !is_shard_name(json.text())) {
       return json.error(
           fmt::format("tensor {}: {} is not the name of a .safetensors file in this folder",
                       quote_name(name), quote_name(json.text())));
