@@ -11,7 +11,7 @@ namespace {
 struct FlagInfo {
   std::vector<std::string> names;  // with their dashes
   std::string help;
-  bool takes_value;
+  bool takes_value = false;
 };
 
 std::vector<FlagInfo> flags_of(const CLI::App& command) {

@@ -104,12 +104,18 @@ Result<ChatTemplate> ChatTemplate::parse(std::string source, std::string_view na
 Result<std::string> ChatTemplate::render(const ChatInput& input) const {
   INGOT_TRY(check_kwargs(input.kwargs));
   INGOT_TRY(const jinja::InputSize size, measure(input));
-  jinja::Heap heap(jinja::Allowance::for_input(size));
-  jinja::Interpreter interpreter(*program_->parsed, heap, input.now);
-  INGOT_TRY(define_variables(interpreter, input));
-  Result<std::string> text = interpreter.run();
-  if (text.is_ok() || text.status().code() == StatusCode::kRefused) return text;
-  return text.status().with_context(fmt::format("{}: line {}", name_, interpreter.line()));
+  const auto run = [&]() -> Result<std::string> {
+    jinja::Heap heap(jinja::Allowance::for_input(size));
+    jinja::Interpreter interpreter(*program_->parsed, heap, input.now);
+    INGOT_TRY(define_variables(interpreter, input));
+    Result<std::string> text = interpreter.run();
+    if (text.is_ok() || text.status().code() == StatusCode::kRefused) return text;
+    return text.status().with_context(fmt::format("{}: line {}", name_, interpreter.line()));
+  };
+  // Within its budget a rendering may still find the machine out of memory.
+  Result<Result<std::string>> text = catching(StatusCode::kInternal, run);
+  if (!text.is_ok()) return text.status();
+  return *std::move(text);
 }
 
 }  // namespace ingot

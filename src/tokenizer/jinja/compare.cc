@@ -212,9 +212,7 @@ Result<int> key_order(Heap& heap, Value left, Value right, int depth) {
     return a.size() < b.size() ? -1 : a.size() > b.size() ? 1 : 0;
   }
   if (left_rank < 100) return 0;
-  return std::less<>()(left.identity(), right.identity())   ? -1
-         : std::less<>()(right.identity(), left.identity()) ? 1
-                                                            : 0;
+  return left.identity() < right.identity() ? -1 : left.identity() > right.identity() ? 1 : 0;
 }
 
 }  // namespace ingot::jinja

@@ -178,7 +178,7 @@ Result<Value> Interpreter::concat(const Node& node) {
   for (const NodeId operand : program_.list(node)) {
     INGOT_TRY(const Value value, evaluate(operand));
     write_str(out, value);
-    INGOT_TRY(out.status());
+    if (out.has_failed()) return out.status();
   }
   return out.finish();
 }

@@ -120,12 +120,12 @@ Result<Interpreter::Flow> Interpreter::dispatch_statement(const Node& node, Node
   switch (node.kind) {
     case NodeKind::kText:
       out_->append(program_.constants[node.a].text);
-      INGOT_TRY(out_->status());
+      if (out_->has_failed()) return out_->status();
       return Flow::kNext;
     case NodeKind::kOutput: {
       INGOT_TRY(const Value value, evaluate(node.a));
       write_str(*out_, value);
-      INGOT_TRY(out_->status());
+      if (out_->has_failed()) return out_->status();
       return Flow::kNext;
     }
     case NodeKind::kBody:

@@ -119,7 +119,7 @@ Result<Value> xmlattr(Interpreter& in, Value self, const Arguments& args) {
     out.append("=\"");
     out.append(value.text());
     out.append('"');
-    INGOT_TRY(out.status());
+    if (out.has_failed()) return out.status();
   }
   return out.finish();
 }

@@ -18,7 +18,7 @@
 namespace ingot::jinja {
 
 struct Binding {
-  NameId name;
+  NameId name = kNoNode;
   Value value;
 };
 

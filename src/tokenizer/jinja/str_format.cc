@@ -196,7 +196,7 @@ class Braces {
     out.fail(heap_.budget().scan(text.size()));
     size_t at = 0;
     while (at < text.size()) {
-      INGOT_TRY(out.status());
+      if (out.has_failed()) return out.status();
       const size_t brace = std::min(text.find_first_of("{}", at), text.size());
       out.append(text.substr(at, brace - at));
       at = brace + 1;

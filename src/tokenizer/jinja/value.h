@@ -5,6 +5,7 @@
 // throughout.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -57,23 +58,23 @@ class Value {
   static Value none() { return Value(Kind::kNone); }
   static Value boolean(bool value) {
     Value result(Kind::kBool);
-    result.integer_ = value ? 1 : 0;
+    result.bits_ = value ? 1 : 0;
     return result;
   }
   static Value integer(int64_t value) {
     Value result(Kind::kInt);
-    result.integer_ = value;
+    result.bits_ = static_cast<uint64_t>(value);
     return result;
   }
   static Value number(double value) {
     Value result(Kind::kFloat);
-    result.number_ = value;
+    result.bits_ = std::bit_cast<uint64_t>(value);
     return result;
   }
   template <class Object>
   static Value object(Kind kind, Object* object) {
     Value result(kind);
-    result.object_ = object;
+    result.bits_ = reinterpret_cast<uintptr_t>(object);
     return result;
   }
 
@@ -94,11 +95,12 @@ class Value {
   // The number of a kInt or kBool.
   int64_t as_integer() const {
     INGOT_DCHECK(is_integral());
-    return integer_;
+    return static_cast<int64_t>(bits_);
   }
   // Any number as a float.
   double as_number() const {
-    return kind_ == Kind::kFloat ? number_ : static_cast<double>(integer_);
+    return kind_ == Kind::kFloat ? std::bit_cast<double>(bits_)
+                                 : static_cast<double>(static_cast<int64_t>(bits_));
   }
   StringObject& string() const { return at<StringObject>(); }
   inline std::string_view text() const;
@@ -114,21 +116,18 @@ class Value {
   MethodObject& method() const { return at<MethodObject>(); }
   const Builtin& function() const { return at<const Builtin>(); }
   UndefinedObject& undefined() const { return at<UndefinedObject>(); }
-  const void* identity() const { return object_; }
+  // Which object it is; meaningless for numbers.
+  uint64_t identity() const { return bits_; }
 
  private:
   explicit Value(Kind kind) : kind_(kind) {}
   template <class Object>
   Object& at() const {
-    return *static_cast<Object*>(const_cast<void*>(object_));
+    return *reinterpret_cast<Object*>(bits_);
   }
 
   Kind kind_ = Kind::kAbsent;
-  union {
-    int64_t integer_ = 0;
-    double number_;
-    const void* object_;
-  };
+  uint64_t bits_ = 0;  // the number, or the address of the object
 };
 static_assert(sizeof(Value) == 16);
 
