@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/thread_pool.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/cpu.h"
@@ -34,9 +35,9 @@ bool spin_until(Done&& is_done) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
-  if (threads <= 0) threads = usable_cores();
-  for (int i = 0; i + 1 < threads; ++i) {
+ThreadPool::ThreadPool(int threads)
+    : shares_(static_cast<size_t>(std::max(threads > 0 ? threads : usable_cores(), 1)) - 1) {
+  for (size_t i = 0; i < shares_.size(); ++i) {
     workers_.emplace_back([this, i] { work(i); });
   }
 }
@@ -48,18 +49,27 @@ ThreadPool::~ThreadPool() {
   workers_.clear();  // joins, while the members they use still live
 }
 
+// A worker that is late for several runs finds each of their shares claimed.
+bool ThreadPool::claim(Share& share, uint32_t epoch) {
+  uint32_t before = epoch - 1;
+  return share.claimed.compare_exchange_strong(before, epoch, std::memory_order_acq_rel);
+}
+
 void ThreadPool::run_task(const ThreadTask& task) {
-  if (!workers_.empty()) {
-    task_ = &task;
-    pending_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-    epoch_.fetch_add(1, std::memory_order_release);
-    epoch_.notify_all();
-  }
+  task_ = &task;
+  const uint32_t epoch = epoch_.fetch_add(1, std::memory_order_release) + 1;
+  if (!shares_.empty()) epoch_.notify_all();
   task(size() - 1);
-  if (workers_.empty()) return;
-  const auto is_done = [&] { return pending_.load(std::memory_order_acquire) == 0; };
-  while (!spin_until(is_done)) {
-    if (const int left = pending_.load(std::memory_order_acquire); left != 0) pending_.wait(left);
+  for (size_t i = 0; i < shares_.size(); ++i)
+    finish_share(i, epoch, task);
+}
+
+void ThreadPool::finish_share(size_t worker, uint32_t epoch, const ThreadTask& task) {
+  Share& share = shares_[worker];
+  if (claim(share, epoch)) return task(static_cast<int>(worker));
+  while (!spin_until([&] { return share.done.load(std::memory_order_acquire) == epoch; })) {
+    if (const uint32_t done = share.done.load(std::memory_order_acquire); done != epoch)
+      share.done.wait(done);
   }
 }
 
@@ -69,15 +79,18 @@ uint32_t ThreadPool::wait_for_epoch_after(uint32_t seen) {
   return epoch_.load(std::memory_order_acquire);
 }
 
-void ThreadPool::work(int thread) {
+void ThreadPool::work(size_t worker) {
+  Share& share = shares_[worker];
   uint32_t seen = 0;
   while (true) {
     const uint32_t next = wait_for_epoch_after(seen);
     if (next == seen) continue;  // woken for nothing
     seen = next;
     if (is_stopping_.load()) return;
-    (*task_)(thread);
-    if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
+    if (!claim(share, seen)) continue;  // the caller was faster
+    (*task_)(static_cast<int>(worker));
+    share.done.store(seen, std::memory_order_release);
+    share.done.notify_one();
   }
 }
 

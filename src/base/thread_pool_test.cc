@@ -9,14 +9,15 @@
 namespace ingot {
 namespace {
 
-TEST(ThreadPool, RunsEveryThreadOncePerRun) {
-  // More threads than cores only on the last, shorter round: there a run costs a time slice.
+TEST(ThreadPool, RunsEveryShareOncePerRun) {
+  // Far more threads than cores too: then the caller takes over most shares, while late workers
+  // wake up in the middle of later runs.
   for (const auto& [threads, runs] :
-       {std::pair(1, 10'000), std::pair(2, 10'000), std::pair(4, 500)}) {
+       {std::pair(1, 10'000), std::pair(2, 10'000), std::pair(4, 5'000), std::pair(33, 500)}) {
     ThreadPool pool(threads);
     ASSERT_EQ(pool.size(), threads);
     std::vector<int> calls(
-        static_cast<size_t>(threads));  // each thread has its own: a race would be seen by TSan
+        static_cast<size_t>(threads));  // each share has its own: a race would be seen by TSan
     for (int run = 1; run <= runs; ++run) {
       pool.run([&](int thread) { ++calls[static_cast<size_t>(thread)]; });
       for (const int count : calls)
@@ -25,14 +26,23 @@ TEST(ThreadPool, RunsEveryThreadOncePerRun) {
   }
 }
 
-TEST(ThreadPool, RunsTheLastIndexOnTheCaller) {
+TEST(ThreadPool, RunsTheLastShareOnTheCaller) {
   ThreadPool pool(3);
-  const auto caller = std::this_thread::get_id();
   std::vector<std::thread::id> ids(3);
-  pool.run([&](int thread) { ids[static_cast<size_t>(thread)] = std::this_thread::get_id(); });
-  EXPECT_EQ(ids[2], caller);
-  EXPECT_NE(ids[0], caller);
-  EXPECT_NE(ids[0], ids[1]);
+  pool.run([&](int share) { ids[static_cast<size_t>(share)] = std::this_thread::get_id(); });
+  EXPECT_EQ(ids[2], std::this_thread::get_id());
+}
+
+TEST(ThreadPool, RunsSharesAtTheSameTime) {
+  ThreadPool pool(2);
+  std::atomic<int> started = 0;
+  pool.run([&](int) {
+    ++started;
+    // The caller is inside its own share until the worker is inside the other.
+    while (started < 2)
+      std::this_thread::yield();
+  });
+  EXPECT_EQ(started, 2);
 }
 
 TEST(ThreadPool, WakesWorkersThatHaveGoneToSleep) {
