@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cache_plan.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace ingot {
+namespace {
+
+// Pages of a group when the full-attention ones have `pages`.
+int64_t pages_of(const CacheGroup& group, int64_t pages, const CachePlanOptions& options) {
+  if (group.window == 0) return pages;
+  const auto pages_for = [&](int64_t tokens) {
+    return (tokens + options.page_tokens - 1) / options.page_tokens;
+  };
+  // Every running sequence can hold a window and a page it has just begun; one step's chunk comes
+  // on top. The rest lets cached prefixes keep the windows at their ends.
+  const int64_t running = options.max_num_seqs * (pages_for(group.window) + 2) +
+                          pages_for(options.max_num_batched_tokens);
+  return std::min(pages, running + pages / 4);
+}
+
+CachePlan plan_for(std::vector<CacheGroup> groups, int64_t pages, const CachePlanOptions& options) {
+  CachePlan plan;
+  for (const CacheGroup& group : groups) {
+    plan.pages.push_back(pages_of(group, pages, options));
+    plan.size_bytes +=
+        static_cast<uint64_t>(plan.pages.back()) * static_cast<uint64_t>(group.page_bytes);
+  }
+  plan.groups = std::move(groups);
+  return plan;
+}
+
+}  // namespace
+
+uint64_t free_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name; file >> name;) {
+    if (uint64_t kib = 0; name == "MemAvailable:" && file >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+Result<CachePlan> plan_cache(const ModelSpec& spec, const CachePlanOptions& options) {
+  const std::vector<CacheGroup> groups = cache_groups(spec, options.type, options.page_tokens);
+  const uint64_t free = free_memory_bytes();
+  uint64_t budget = options.memory_bytes;
+  if (budget == 0)
+    budget = static_cast<uint64_t>(static_cast<double>(free) * options.memory_fraction);
+  // One page more than the context has: for the copy of a shared page before it is written.
+  const int64_t least = (options.context + options.page_tokens - 1) / options.page_tokens + 1;
+  const CachePlan smallest = plan_for(groups, least, options);
+  if (smallest.size_bytes > budget) {
+    return Status::resource_exhausted(
+        "a context of {} tokens needs {} MiB of KV cache but only {} MiB are {} ({} MiB free in "
+        "all); use a smaller --ctx-size, a --kv-cache-dtype such as int8, or a larger "
+        "--kv-cache-memory",
+        options.context, smallest.size_bytes >> 20, budget >> 20,
+        options.memory_bytes > 0 ? "given" : "taken by default", free >> 20);
+  }
+  int64_t low = least;
+  int64_t high = std::max(least, 2 * options.max_num_seqs * least);
+  while (low < high) {  // the most pages that fit
+    const int64_t middle = low + (high - low + 1) / 2;
+    if (plan_for(groups, middle, options).size_bytes <= budget) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return plan_for(groups, low, options);
+}
+
+}  // namespace ingot

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine does with a step's logits: scores prompts, draws tokens, forks answers, walks
+// beams, and tells the sinks.
+#include <algorithm>
+
+#include "engine/engine_core.h"
+
+namespace ingot {
+
+std::span<const float> EngineCore::logits_row(std::span<const float> logits, size_t row) const {
+  const auto vocab = static_cast<size_t>(model().spec().vocab);
+  return logits.subspan(row * vocab, vocab);
+}
+
+// `row` is the item's first output row and moves past its last one.
+void EngineCore::deliver(const Delivery& delivery, std::span<const float> logits, size_t& row,
+                         Instant now) {
+  const size_t end = row + static_cast<size_t>(delivery.rows);
+  Sequence* sequence = scheduler_->find(delivery.sequence);
+  const auto answer = answers_.find(delivery.sequence);
+  if (sequence == nullptr || answer == answers_.end()) {  // its request ended in this very step
+    row = end;
+    return;
+  }
+  Active& active = requests_.at(answer->second.request);
+  if (active.started < Instant(0)) active.started = now;
+  if (sequence->computed > sequence->request.first_scored &&
+      sequence->request.first_scored < sequence->prompt_size()) {
+    score_prompt(*sequence, active, logits, row);
+  }
+  if (delivery.is_last) {
+    const std::span<const float> last = logits_row(logits, end - 1);
+    if (!active.is_reported) {
+      report_prompt(active, *sequence, now);
+      start_answers(*sequence, active, last);
+    } else if (active.beam) {
+      collect_beam(*sequence, active, last);
+    } else {
+      sample(*sequence, active, last);
+    }
+  }
+  row = end;
+}
+
+// Row i says how likely the prompt's token i + 1 was; the last row belongs to the answer.
+void EngineCore::score_prompt(Sequence& sequence, Active& active, std::span<const float> logits,
+                              size_t row) {
+  int64_t& next = sequence.request.first_scored;
+  const int64_t end = std::min(sequence.computed, sequence.prompt_size());
+  for (; next < end; ++next, ++row) {
+    if (next + 1 == sequence.prompt_size()) continue;
+    const TokenId token = sequence.tokens[static_cast<size_t>(next + 1)];
+    active.report.logprobs.emplace_back(position_logprobs(logits_row(logits, row), token,
+                                                          *active.request.sampling.prompt_logprobs,
+                                                          scratch_.candidates));
+  }
+}
+
+void EngineCore::report_prompt(Active& active, const Sequence& sequence, Instant now) {
+  active.is_reported = true;
+  active.report.reused_tokens = sequence.reused;
+  active.report.queue_seconds = std::chrono::duration<double>(active.started - active.submitted).count();
+  active.report.prompt_seconds = std::chrono::duration<double>(now - active.started).count();
+  active.sink->on_prompt(active.report);
+  active.report.logprobs = {};
+}
+
+void EngineCore::start_answers(Sequence& sequence, Active& active, std::span<const float> logits) {
+  const RequestId id = answers_.at(sequence.id).request;
+  if (sequence.size() == sequence.request.max_length) {  // no room, or max_tokens = 0
+    for (int32_t choice = 0; choice < active.request.n; ++choice)
+      active.sink->on_finish(choice, FinishReason::kLength);
+    return end_request(id, Status::ok());
+  }
+  if (active.beam) return collect_beam(sequence, active, logits);
+  // All forks before the first draw: an answer that ends at once must not take the prompt with it.
+  std::vector<Sequence*> forks{&sequence};
+  for (int32_t choice = 1; choice < active.request.n; ++choice) {
+    Sequence& fork = scheduler_->fork(sequence);
+    answers_.emplace(fork.id, Answer{id, choice, Sampler(active.request.sampling, static_cast<uint32_t>(choice)), 0});
+    active.sequences.push_back(fork.id);
+    forks.push_back(&fork);
+  }
+  for (Sequence* fork : forks) {
+    sample(*fork, active, logits);
+    if (!requests_.contains(id)) return;
+  }
+}
+
+void EngineCore::sample(Sequence& sequence, Active& active, std::span<const float> logits) {
+  Answer& answer = answers_.at(sequence.id);
+  const SequenceView view{sequence.tokens, static_cast<size_t>(sequence.prompt_size())};
+  const Result<TokenId> token =
+      answer.sampler.sample(logits, view, static_cast<uint64_t>(sequence.size()), scratch_);
+  if (!token.is_ok()) return end_request(answer.request, token.status());
+  if (answer.sampler.is_stop(*token)) return end_answer(sequence, active, FinishReason::kStop);
+  ++stats_.generated_tokens;
+  std::optional<PositionLogprobs> logprobs;
+  if (const auto best = active.request.sampling.logprobs)
+    logprobs = position_logprobs(logits, *token, *best, scratch_.candidates);
+  const bool goes_on = active.sink->on_token(answer.choice, *token, logprobs ? &*logprobs : nullptr);
+  if (!goes_on) return end_answer(sequence, active, FinishReason::kStop);
+  scheduler_->append(sequence, *token);
+  if (sequence.size() == sequence.request.max_length)
+    end_answer(sequence, active, FinishReason::kLength);
+}
+
+void EngineCore::end_answer(Sequence& sequence, Active& active, FinishReason reason) {
+  const Answer answer = answers_.at(sequence.id);
+  active.sink->on_finish(answer.choice, reason);
+  std::erase(active.sequences, sequence.id);
+  answers_.erase(sequence.id);
+  scheduler_->finish(sequence.id);
+  if (active.sequences.empty()) end_request(answer.request, Status::ok());
+}
+
+// Beams move together: each waits, holding its pages, until all have their logits.
+void EngineCore::collect_beam(Sequence& sequence, Active& active, std::span<const float> logits) {
+  const auto found = std::ranges::find(active.sequences, sequence.id);
+  const auto index = static_cast<size_t>(found - active.sequences.begin());
+  if (!argmax(logits)) {
+    return end_request(answers_.at(sequence.id).request,
+                       Status::internal("the model produced logits that are not numbers"));
+  }
+  const auto best = static_cast<int>(active.beam->tokens_per_beam());
+  active.beam_inputs[index] = position_logprobs(logits, 0, best, scratch_.candidates).top;
+  scheduler_->hold(sequence);
+  const bool is_complete = std::ranges::none_of(
+      active.beam_inputs, [](const std::vector<TokenLogprob>& input) { return input.empty(); });
+  if (is_complete) advance_beams(answers_.at(sequence.id).request, active);
+}
+
+void EngineCore::advance_beams(RequestId id, Active& active) {
+  const std::vector<BeamInput> inputs(active.beam_inputs.begin(), active.beam_inputs.end());
+  const std::vector<BeamChoice> choices = active.beam->advance(inputs);
+  stats_.generated_tokens += static_cast<int64_t>(choices.size());
+  if (active.beam->is_done()) return finish_beams(id, active);
+  // The first continuation of a beam takes its sequence, others fork it while it is unchanged.
+  std::vector<SequenceId> next;
+  std::vector<bool> is_taken(active.sequences.size());
+  for (const BeamChoice& choice : choices) {
+    Sequence* parent = scheduler_->find(active.sequences[choice.parent]);
+    if (!is_taken[choice.parent]) {
+      is_taken[choice.parent] = true;
+      next.push_back(parent->id);
+      continue;
+    }
+    Sequence& fork = scheduler_->fork(*parent);
+    answers_.emplace(fork.id, answers_.at(parent->id));
+    next.push_back(fork.id);
+  }
+  for (size_t i = 0; i < active.sequences.size(); ++i) {
+    if (is_taken[i]) continue;
+    answers_.erase(active.sequences[i]);
+    scheduler_->finish(active.sequences[i]);
+  }
+  active.sequences = std::move(next);
+  active.beam_inputs.assign(active.sequences.size(), {});
+  for (size_t i = 0; i < choices.size(); ++i)
+    scheduler_->append(*scheduler_->find(active.sequences[i]), choices[i].token);
+}
+
+void EngineCore::finish_beams(RequestId id, Active& active) {
+  const std::vector<BeamHypothesis>& found = active.beam->finished();
+  const auto count = std::min(found.size(), static_cast<size_t>(active.request.n));
+  for (size_t choice = 0; choice < count; ++choice) {
+    const BeamHypothesis& hypothesis = found[choice];
+    std::span<const TokenId> ids(hypothesis.ids);
+    if (hypothesis.has_stopped) ids = ids.first(ids.size() - 1);
+    bool goes_on = true;
+    for (size_t i = 0; i < ids.size() && goes_on; ++i)
+      goes_on = active.sink->on_token(static_cast<int32_t>(choice), ids[i], nullptr);
+    const bool is_stop = hypothesis.has_stopped || !goes_on;
+    active.sink->on_finish(static_cast<int32_t>(choice),
+                           is_stop ? FinishReason::kStop : FinishReason::kLength);
+  }
+  end_request(id, Status::ok());
+}
+
+void EngineCore::expire(const StepPlan& plan) {
+  for (const SequenceId expired : plan.expired) {
+    const auto answer = answers_.find(expired);
+    if (answer == answers_.end()) continue;
+    Active& active = requests_.at(answer->second.request);
+    for (const SequenceId sequence : active.sequences)
+      active.sink->on_finish(answers_.at(sequence).choice, FinishReason::kDeadline);
+    end_request(answer->second.request, Status::ok());
+  }
+}
+
+void EngineCore::cancel(RequestId id) {
+  const auto it = requests_.find(id);
+  if (it == requests_.end()) return;
+  for (const SequenceId sequence : it->second.sequences)
+    it->second.sink->on_finish(answers_.at(sequence).choice, FinishReason::kCancelled);
+  end_request(id, Status::ok());
+}
+
+void EngineCore::end_request(RequestId id, const Status& status) {
+  const auto node = requests_.extract(id);
+  if (node.empty()) return;
+  for (const SequenceId sequence : node.mapped().sequences) {
+    answers_.erase(sequence);
+    scheduler_->finish(sequence);
+  }
+  ++stats_.finished_requests;
+  node.mapped().sink->on_end(status);
+}
+
+void EngineCore::cancel_all(const Status& status) {
+  while (!requests_.empty())
+    end_request(requests_.begin()->first, status);
+}
+
+}  // namespace ingot

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine_core.h"
+
+#include <algorithm>
+
+#include "engine/disk_tier.h"
+#include "engine/host_tier.h"
+#include "engine/model_fingerprint.h"
+
+namespace ingot {
+namespace {
+
+constexpr int64_t kDefaultContext = 8192;  // memory for more is taken only when asked for
+// Logits of scored prompts: the head runs on every row of a chunk, so chunks are kept small.
+constexpr int64_t kScoredLogitBytes = int64_t{64} << 20;
+
+class Stopwatch {
+ public:
+  // Seconds since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+int64_t context_of(const ModelSpec& spec, const EngineOptions& options) {
+  const int64_t own = spec.context > 0 ? spec.context : kDefaultContext;
+  int64_t context = options.context > 0 ? options.context : std::min(own, kDefaultContext);
+  if (spec.learned_positions > 0)
+    context = std::min(context, spec.learned_positions - spec.position_offset);
+  return context;
+}
+
+}  // namespace
+
+std::string_view to_string(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCancelled:
+      return "cancelled";
+    case FinishReason::kDeadline:
+      return "deadline";
+  }
+  return "unknown";
+}
+
+class EngineCore::CacheMemory final : public PageMemory {
+ public:
+  explicit CacheMemory(KvCache& cache) : cache_(&cache) {}
+  std::span<std::byte> page(size_t group, PageId id) override { return cache_->page(group, id); }
+
+ private:
+  KvCache* cache_;
+};
+
+Result<std::unique_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Model> model,
+                                                       const EngineOptions& options) {
+  const ModelSpec& spec = model->spec();
+  const int64_t context = context_of(spec, options);
+  if (options.max_num_seqs < 1 || options.max_num_batched_tokens < options.max_num_seqs) {
+    return Status::invalid_argument(
+        "--max-num-batched-tokens is {} and --max-num-seqs {}; the first must be at least the "
+        "second, and that at least 1",
+        options.max_num_batched_tokens, options.max_num_seqs);
+  }
+  if (choose_attention(options.cache_type, model->targets()) == nullptr) {
+    return Status::unsupported("a KV cache of type {} has no kernel on this machine",
+                               to_string(options.cache_type));
+  }
+  CachePlanOptions wanted{.type = options.cache_type,
+                          .page_tokens = options.page_tokens,
+                          .memory_bytes = options.kv_cache_memory,
+                          .memory_fraction = options.kv_cache_fraction,
+                          .context = context,
+                          .max_num_seqs = options.max_num_seqs,
+                          .max_num_batched_tokens = options.max_num_batched_tokens};
+  INGOT_TRY(CachePlan plan, plan_cache(spec, wanted));
+  INGOT_TRY(KvCache cache, KvCache::create(spec, {.type = options.cache_type,
+                                                  .page_tokens = options.page_tokens,
+                                                  .pages_per_group = plan.pages}));
+  std::unique_ptr<EngineCore> core(
+      new EngineCore(std::move(model), options, context, std::move(cache)));
+  if (!options.disk_cache_directory.empty()) {
+    INGOT_TRY(core->disk_, open_disk_tier(core->model(), core->cache_, options));
+  }
+  PageStore* store = core->disk_.get();
+  if (options.host_cache_bytes > 0) {
+    core->host_ = std::make_unique<HostTier>(options.host_cache_bytes, store);
+    store = core->host_.get();
+  }
+  SchedulerOptions scheduler{.max_num_seqs = options.max_num_seqs,
+                             .max_num_batched_tokens = options.max_num_batched_tokens,
+                             .page_tokens = options.page_tokens,
+                             .groups = {},
+                             .has_prefix_cache = options.has_prefix_cache,
+                             .namespace_share = options.tenant_share,
+                             .store = store};
+  for (size_t i = 0; i < plan.groups.size(); ++i)
+    scheduler.groups.push_back({plan.pages[i], plan.groups[i].window});
+  core->scheduler_ = std::make_unique<Scheduler>(std::move(scheduler), *core->memory_);
+  return core;
+}
+
+EngineCore::EngineCore(std::shared_ptr<const Model> model, const EngineOptions& options,
+                       int64_t context, KvCache cache)
+    : options_(options),
+      context_(context),
+      pool_(options.threads),
+      cache_(std::move(cache)),
+      memory_(std::make_unique<CacheMemory>(cache_)),
+      scratch_(model->targets()) {
+  decoder_ = std::make_unique<Decoder>(
+      *Decoder::create(std::move(model), Exec(pool_), options.cache_type));
+}
+
+EngineCore::~EngineCore() {
+  cancel_all(Status::cancelled("the engine has stopped"));
+}
+
+// Keys of equal tokens differ where the rope depends on the length of the prompt.
+int64_t EngineCore::rope_class(int64_t prompt_size) const {
+  const ModelSpec& spec = model().spec();
+  for (const RopeSpec& rope : spec.ropes) {
+    const int64_t original = rope.original_context > 0 ? rope.original_context : spec.context;
+    if (prompt_size <= original) continue;
+    if (rope.scaling == RopeScaling::kDynamic) return prompt_size;
+    if (rope.scaling == RopeScaling::kLongRope) return 1;
+  }
+  return 0;
+}
+
+Status EngineCore::check(const EngineRequest& request) const {
+  const auto size = static_cast<int64_t>(request.prompt.size());
+  if (size == 0) return Status::invalid_argument("the prompt is empty; give at least one token");
+  if (size > context_) {
+    return Status::invalid_argument(
+        "the prompt has {} tokens but the context holds {}; shorten it or raise --ctx-size", size,
+        context_);
+  }
+  const int64_t vocab = model().spec().vocab;
+  for (const TokenId id : request.prompt) {
+    if (id < 0 || id >= vocab)
+      return Status::invalid_argument("token id {} is outside the vocabulary [0, {})", id, vocab);
+  }
+  if (request.n < 1 || request.n > options_.max_num_seqs)
+    return Status::invalid_argument("n is {} but must be in [1, {}]", request.n,
+                                    options_.max_num_seqs);
+  if (request.beam) {
+    INGOT_TRY(validate(*request.beam));
+    if (request.beam->width > options_.max_num_seqs || request.n > request.beam->width) {
+      return Status::invalid_argument(
+          "a beam width of {} must be at least n ({}) and at most --max-num-seqs ({})",
+          request.beam->width, request.n, options_.max_num_seqs);
+    }
+  }
+  return validate(request.sampling, vocab);
+}
+
+Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<RequestSink> sink,
+                       Instant now) {
+  INGOT_TRY(check(request));
+  const auto size = static_cast<int64_t>(request.prompt.size());
+  const int64_t room = context_ - size;
+  const int64_t most = request.max_tokens < 0 ? room : std::min(request.max_tokens, room);
+  SequenceRequest sequence;
+  sequence.prompt = request.prompt;
+  sequence.max_length = size + most;
+  sequence.priority = request.priority;
+  if (request.timeout) sequence.deadline = now + *request.timeout;
+  sequence.space = {request.cache_salt, rope_class(size)};
+  sequence.rope_length = size;
+  if (request.sampling.prompt_logprobs) {
+    sequence.first_scored = 0;
+    const int64_t row_bytes = model().spec().vocab * static_cast<int64_t>(sizeof(float));
+    sequence.max_chunk = std::max<int64_t>(kScoredLogitBytes / row_bytes, 1);
+  }
+  INGOT_TRY(const SequenceId first, scheduler_->add(std::move(sequence)));
+  Active active;
+  active.sink = std::move(sink);
+  active.submitted = now;
+  active.sequences = {first};
+  active.report.tokens = size;
+  if (request.sampling.prompt_logprobs) active.report.logprobs.emplace_back();
+  if (request.beam) {
+    BeamParams beam = *request.beam;
+    beam.max_tokens = most;
+    active.beam.emplace(beam);
+    active.beam_inputs.resize(1);
+  }
+  answers_.emplace(first, Answer{id, 0, Sampler(request.sampling), 0});
+  active.request = std::move(request);
+  requests_.emplace(id, std::move(active));
+  return Status::ok();
+}
+
+bool EngineCore::step(Instant now) {
+  Stopwatch watch;
+  const StepPlan plan = scheduler_->plan_step(now);
+  expire(plan);
+  if (plan.items.empty()) return false;
+  fill_batch(plan);
+  stats_.times.plan += watch.lap();
+
+  const Result<std::span<const float>> logits = decoder_->forward(batch_, cache_);
+  stats_.times.forward += watch.lap();
+  if (!logits.is_ok()) {  // the weights are gone: nothing that runs can go on
+    cancel_all(logits.status());
+    return true;
+  }
+  ++stats_.steps;
+  stats_.computed_tokens += plan.tokens;
+  // By id: a request may end, and its sequences with it, before the last of them has its turn.
+  deliveries_.clear();
+  for (const StepPlan::Item& item : plan.items)
+    deliveries_.push_back({item.sequence->id, output_rows(item), item.is_last});
+  scheduler_->commit(plan);
+  size_t row = 0;
+  for (const Delivery& delivery : deliveries_)
+    deliver(delivery, *logits, row, now);
+  stats_.times.sample += watch.lap();
+  return true;
+}
+
+void EngineCore::fill_batch(const StepPlan& plan) {
+  batch_.tokens.clear();
+  batch_.sequences.clear();
+  batch_.output_rows.clear();
+  for (const StepPlan::Item& item : plan.items) {
+    const Sequence& sequence = *item.sequence;
+    const auto first_row = static_cast<int64_t>(batch_.tokens.size());
+    const auto begin = sequence.tokens.begin() + sequence.computed;
+    batch_.tokens.insert(batch_.tokens.end(), begin, begin + item.tokens);
+    batch_.sequences.push_back({.tokens = item.tokens,
+                                .first_position = sequence.computed,
+                                .tables = sequence.tables,
+                                .rope_length = sequence.request.rope_length});
+    const int64_t rows = output_rows(item);
+    for (int64_t i = item.tokens - rows; i < item.tokens; ++i)
+      batch_.output_rows.push_back(first_row + i);
+  }
+}
+
+// How many of an item's last rows are wanted: all from the first scored one on, or the last.
+int64_t EngineCore::output_rows(const StepPlan::Item& item) {
+  const Sequence& sequence = *item.sequence;
+  const int64_t end = sequence.computed + item.tokens;
+  const int64_t scored = std::max<int64_t>(
+      std::min(end, sequence.prompt_size()) -
+          std::max(sequence.request.first_scored, sequence.computed),
+      0);
+  return std::max<int64_t>(scored, item.is_last ? 1 : 0);
+}
+
+EngineStats EngineCore::stats() const {
+  EngineStats stats = stats_;
+  stats.scheduler = scheduler_->stats();
+  stats.waste = scheduler_->waste();
+  if (scheduler_->prefixes() != nullptr) stats.prefixes = scheduler_->prefixes()->stats();
+  return stats;
+}
+
+void EngineCore::save_prefixes() {
+  if (scheduler_->prefixes() != nullptr && disk_ != nullptr) scheduler_->prefixes()->save();
+}
+
+}  // namespace ingot

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The step loop's body: turns the scheduler's plan into a ragged batch, runs it, samples, and tells
+// the sinks. One thread, no clock of its own; Engine puts it on a thread, tests drive it by hand.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "base/thread_pool.h"
+#include "engine/cache_plan.h"
+#include "engine/request.h"
+#include "engine/sampling.h"
+#include "engine/scheduler.h"
+#include "model/decoder.h"
+
+namespace ingot {
+
+struct EngineOptions {
+  int threads = 0;      // 0: all usable cores
+  int64_t context = 0;  // most tokens of one sequence; 0: the model's own, at most 8192
+  KvCacheType cache_type = KvCacheType::kF16;
+  int64_t page_tokens = kDefaultPageTokens;
+  uint64_t kv_cache_memory = 0;  // bytes; 0: kv_cache_fraction of free memory
+  double kv_cache_fraction = 0.5;
+  int64_t max_num_seqs = 64;
+  int64_t max_num_batched_tokens = 512;
+  bool has_prefix_cache = true;
+  double tenant_share = 1.0;         // of the prefix cache, before others' pages are spared
+  uint64_t host_cache_bytes = 0;     // second tier; 0: none
+  std::string disk_cache_directory;  // third tier; empty: none
+  uint64_t disk_cache_bytes = uint64_t{16} << 30;
+};
+
+// Where the time of steps went, in seconds.
+struct StepTimes {
+  double plan = 0;
+  double forward = 0;
+  double sample = 0;  // and telling the sinks
+};
+
+struct EngineStats {
+  SchedulerStats scheduler;
+  PrefixStats prefixes;
+  int64_t steps = 0;
+  int64_t computed_tokens = 0;   // rows of all forward passes
+  int64_t generated_tokens = 0;  // sampled
+  int64_t finished_requests = 0;
+  double waste = 0;  // of the pages that running sequences own, right now
+  StepTimes times;
+};
+
+// Engine thread only.
+class EngineCore {
+ public:
+  static Result<std::unique_ptr<EngineCore>> create(std::shared_ptr<const Model> model,
+                                                    const EngineOptions& options);
+  ~EngineCore();
+
+  // Checks the request; every error names the field. On success `sink` hears of it from now on.
+  Status add(RequestId id, EngineRequest request, std::shared_ptr<RequestSink> sink, Instant now);
+  // Ends it at once; unknown ids are ignored.
+  void cancel(RequestId id);
+  // One step. False when there was nothing to do.
+  bool step(Instant now);
+  void cancel_all(const Status& status);
+  // Writes what the disk tier should keep.
+  void save_prefixes();
+
+  bool has_work() const { return scheduler_->has_work(); }
+  EngineStats stats() const;
+  int64_t context() const { return context_; }
+  const Model& model() const { return decoder_->model(); }
+  const EngineOptions& options() const { return options_; }
+  int threads() const { return pool_.size(); }
+  const KvCache& cache() const { return cache_; }
+
+ private:
+  // One answer in the making.
+  struct Answer {
+    RequestId request = 0;
+    int32_t choice = 0;
+    Sampler sampler;
+    int64_t generated = 0;
+  };
+  struct Active {
+    EngineRequest request;
+    std::shared_ptr<RequestSink> sink;
+    Instant submitted{0};
+    Instant started{-1};
+    PromptReport report;
+    bool is_reported = false;
+    std::vector<SequenceId> sequences;  // that still run
+    std::optional<BeamSearch> beam;
+    std::vector<std::vector<TokenLogprob>> beam_inputs;  // of `sequences`, once sampled
+  };
+  // What became of a plan's item.
+  struct Delivery {
+    SequenceId sequence;
+    int64_t rows;  // of logits
+    bool is_last;  // the last of them is for sampling
+  };
+  class CacheMemory;
+
+  EngineCore(std::shared_ptr<const Model> model, const EngineOptions& options, int64_t context,
+             KvCache cache);
+  Status check(const EngineRequest& request) const;
+  int64_t rope_class(int64_t prompt_size) const;
+  void expire(const StepPlan& plan);
+  void fill_batch(const StepPlan& plan);
+  static int64_t output_rows(const StepPlan::Item& item);
+  void deliver(const Delivery& delivery, std::span<const float> logits, size_t& row, Instant now);
+  void score_prompt(Sequence& sequence, Active& active, std::span<const float> logits, size_t row);
+  void report_prompt(Active& active, const Sequence& sequence, Instant now);
+  void start_answers(Sequence& sequence, Active& active, std::span<const float> logits);
+  // Draws, tells, appends or ends.
+  void sample(Sequence& sequence, Active& active, std::span<const float> logits);
+  void collect_beam(Sequence& sequence, Active& active, std::span<const float> logits);
+  void advance_beams(RequestId id, Active& active);
+  void finish_beams(RequestId id, Active& active);
+  void end_answer(Sequence& sequence, Active& active, FinishReason reason);
+  // The request is over, whatever still runs of it.
+  void end_request(RequestId id, const Status& status);
+  std::span<const float> logits_row(std::span<const float> logits, size_t row) const;
+
+  EngineOptions options_;
+  int64_t context_;
+  ThreadPool pool_;
+  KvCache cache_;
+  std::unique_ptr<CacheMemory> memory_;
+  std::unique_ptr<PageStore> disk_, host_;  // before the scheduler, which uses them to its end
+  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<Decoder> decoder_;
+  SamplerScratch scratch_;
+  std::unordered_map<RequestId, Active> requests_;
+  std::unordered_map<SequenceId, Answer> answers_;
+  Batch batch_;
+  std::vector<Delivery> deliveries_;
+  EngineStats stats_;
+};
+
+}  // namespace ingot

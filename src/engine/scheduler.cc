@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/scheduler.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/check.h"
+
+namespace ingot {
+namespace {
+
+std::vector<PrefixGroup> prefix_groups(const std::vector<std::unique_ptr<PagePool>>& pools,
+                                       const SchedulerOptions& options) {
+  std::vector<PrefixGroup> groups;
+  for (size_t i = 0; i < pools.size(); ++i)
+    groups.push_back({pools[i].get(), options.groups[i].window});
+  return groups;
+}
+
+}  // namespace
+
+bool Scheduler::Before::operator()(const Sequence* a, const Sequence* b) const {
+  return std::tie(a->request.priority, a->arrival, a->id) <
+         std::tie(b->request.priority, b->arrival, b->id);
+}
+
+Scheduler::Scheduler(SchedulerOptions options, PageMemory& memory)
+    : options_(std::move(options)), memory_(memory) {
+  INGOT_CHECK(!options_.groups.empty() && options_.max_num_seqs > 0);
+  INGOT_CHECK(options_.max_num_batched_tokens >= options_.max_num_seqs);
+  for (const SchedulerGroup& group : options_.groups)
+    pools_.push_back(std::make_unique<PagePool>(group.pages));
+  if (!options_.has_prefix_cache) return;
+  PrefixTreeOptions tree;
+  tree.page_tokens = options_.page_tokens;
+  tree.groups = prefix_groups(pools_, options_);
+  tree.namespace_share = options_.namespace_share;
+  if (options_.store != nullptr) {
+    tree.memory = &memory_;
+    tree.store = options_.store;
+  }
+  tree_ = std::make_unique<PrefixTree>(std::move(tree));
+  tree_->restore();
+}
+
+Status Scheduler::check_fits(int64_t max_length) const {
+  for (const SchedulerGroup& group : options_.groups) {
+    // One page more than its tokens need: for the copy of a shared page that it writes to.
+    int64_t pages = pages_for(max_length) + 1;
+    if (group.window > 0) {
+      // Before a chunk the pages of a whole window are held, and the chunk's own on top.
+      const int64_t most = pages_for(group.window + options_.max_num_batched_tokens) + 2;
+      pages = std::min(pages, most);
+    }
+    if (pages <= group.pages) continue;
+    return Status::invalid_argument(
+        "a sequence of {} tokens needs {} pages of the KV cache, which has {} ({} tokens); ask for "
+        "fewer tokens or give the cache more --kv-cache-memory",
+        max_length, pages, group.pages, group.pages * options_.page_tokens);
+  }
+  return Status::ok();
+}
+
+Result<SequenceId> Scheduler::add(SequenceRequest request) {
+  INGOT_CHECK(!request.prompt.empty());
+  INGOT_CHECK(request.max_length >= static_cast<int64_t>(request.prompt.size()));
+  INGOT_TRY(check_fits(request.max_length));
+  auto sequence = std::make_unique<Sequence>();
+  sequence->id = next_id_++;
+  sequence->arrival = next_arrival_++;
+  sequence->tokens = request.prompt;
+  sequence->request = std::move(request);
+  if (sequence->request.deadline != kNever)
+    deadlines_.emplace(sequence->request.deadline, sequence->id);
+  waiting_.insert(sequence.get());
+  const SequenceId id = sequence->id;
+  sequences_.emplace(id, std::move(sequence));
+  return id;
+}
+
+Sequence* Scheduler::find(SequenceId id) {
+  const auto it = sequences_.find(id);
+  return it == sequences_.end() ? nullptr : it->second.get();
+}
+
+// Decodes come first, oldest first: nobody's next token waits for another's prompt. Prompts then
+// share what is left of the budget in order, those that have begun before those that wait.
+StepPlan Scheduler::plan_step(Instant now) {
+  StepPlan plan;
+  drop_expired(now, plan);
+  // Planning may preempt: walk over a copy, and skip who has lost its seat meanwhile.
+  const std::vector<Sequence*> order = running_;
+  for (const bool is_decoding : {true, false}) {
+    for (Sequence* sequence : order) {
+      if (sequence->state != SequenceState::kRunning || sequence->is_held) continue;
+      if ((sequence->pending() == 1) == is_decoding) add_chunk(*sequence, plan);
+    }
+  }
+  admit(plan);
+  return plan;
+}
+
+void Scheduler::drop_expired(Instant now, StepPlan& plan) {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    plan.expired.push_back(deadlines_.begin()->second);
+    finish(deadlines_.begin()->second);
+  }
+}
+
+// The next run of a sequence's pending tokens, as many as budget and pages allow.
+void Scheduler::add_chunk(Sequence& sequence, StepPlan& plan) {
+  const int64_t budget = options_.max_num_batched_tokens - plan.tokens;
+  int64_t chunk = std::min({sequence.pending(), sequence.request.max_chunk, budget});
+  if (chunk <= 0) return;
+  // What is free or cached is taken whole; only a sequence that would stand still preempts others.
+  while (chunk > 1 && !make_room(sequence, chunk, plan, /*may_preempt=*/false))
+    chunk /= 2;
+  if (chunk == 1 && !make_room(sequence, 1, plan, /*may_preempt=*/true)) return;
+  take_pages(sequence, chunk);
+  plan.items.push_back({&sequence, chunk, chunk == sequence.pending()});
+  plan.tokens += chunk;
+}
+
+void Scheduler::admit(StepPlan& plan) {
+  while (!waiting_.empty() && plan.tokens < options_.max_num_batched_tokens) {
+    Sequence& sequence = **waiting_.begin();
+    if (!take_seat(sequence, plan)) return;
+    // Nobody overtakes the first in line: long prompts would starve.
+    const bool is_started =
+        start(sequence, plan, true) || (running_.empty() && start(sequence, plan, false));
+    INGOT_CHECK(is_started || !running_.empty());
+    if (!is_started) return;
+  }
+}
+
+// Who gives way to a sequence that waits: the least urgent one of a less urgent class; and when
+// nothing else can run, a held one, whose siblings may be among those that wait.
+Sequence* Scheduler::victim_for(const Sequence& sequence, const StepPlan& plan) const {
+  if (running_.empty()) return nullptr;
+  if (running_.back()->request.priority > sequence.request.priority) return running_.back();
+  if (!plan.items.empty()) return nullptr;
+  const auto held = std::find_if(running_.rbegin(), running_.rend(),
+                                 [](const Sequence* running) { return running->is_held; });
+  return held == running_.rend() ? nullptr : *held;
+}
+
+bool Scheduler::take_seat(const Sequence& sequence, StepPlan& plan) {
+  if (static_cast<int64_t>(running_.size()) < options_.max_num_seqs) return true;
+  Sequence* victim = victim_for(sequence, plan);
+  if (victim == nullptr) return false;
+  preempt(*victim, plan);
+  return true;
+}
+
+bool Scheduler::start(Sequence& sequence, StepPlan& plan, bool with_partial) {
+  sequence.tables.assign(pools_.size(), {});
+  PrefixMatch match;
+  if (tree_ != nullptr) {
+    int64_t most = std::min(sequence.size() - 1, sequence.request.first_scored);
+    if (!with_partial) most -= most % options_.page_tokens;
+    match = tree_->match(sequence.request.space, sequence.tokens, most);
+    attach(sequence, match);
+  }
+  const auto give_up = [&] {
+    if (tree_ != nullptr) tree_->release(match);
+    sequence.tables.clear();
+    sequence.node = nullptr;
+    sequence.computed = sequence.registered = 0;
+    return false;
+  };
+  // Room for all of it, so that it is not preempted as soon as it is admitted.
+  while (!has_room_for_all_of(sequence)) {
+    Sequence* victim = victim_for(sequence, plan);
+    if (victim == nullptr) return give_up();
+    preempt(*victim, plan);
+  }
+  int64_t chunk = std::min({sequence.pending(), sequence.request.max_chunk,
+                            options_.max_num_batched_tokens - plan.tokens});
+  while (chunk > 0 && !make_room(sequence, chunk, plan, /*may_preempt=*/false))
+    chunk /= 2;
+  if (chunk == 0) return give_up();
+
+  const int64_t matched = sequence.computed;
+  take_pages(sequence, chunk);
+  if (!match.partial.empty()) {
+    const auto index = static_cast<size_t>(matched / options_.page_tokens);
+    for (size_t group = 0; group < pools_.size(); ++group)
+      copy_page(group, match.partial[group], sequence.tables[group][index]);
+    tree_->drop_partial(match);
+  }
+  if (sequence.preemptions == 0 && sequence.size() == sequence.prompt_size()) {
+    sequence.reused = matched;
+    stats_.prompt_tokens += sequence.prompt_size();
+    stats_.reused_tokens += matched;
+  }
+  waiting_.erase(&sequence);
+  seat(sequence);
+  plan.items.push_back({&sequence, chunk, chunk == sequence.pending()});
+  plan.tokens += chunk;
+  return true;
+}
+
+void Scheduler::attach(Sequence& sequence, PrefixMatch& match) {
+  sequence.tables = match.pages;
+  sequence.node = match.node;
+  sequence.computed = match.tokens;
+  sequence.registered = match.tokens - match.tokens % options_.page_tokens;
+}
+
+void Scheduler::commit(const StepPlan& plan) {
+  for (const StepPlan::Item& item : plan.items) {
+    Sequence& sequence = *item.sequence;
+    sequence.computed += item.tokens;
+    register_pages(sequence);
+    release_window(sequence);
+  }
+}
+
+void Scheduler::append(Sequence& sequence, TokenId token) {
+  INGOT_CHECK(sequence.state != SequenceState::kEnded);
+  INGOT_CHECK(sequence.size() < sequence.request.max_length);
+  sequence.tokens.push_back(token);
+  if (!sequence.is_held) return;
+  sequence.is_held = false;
+  if (sequence.state == SequenceState::kWaiting) waiting_.insert(&sequence);
+}
+
+void Scheduler::hold(Sequence& sequence) {
+  sequence.is_held = true;
+  waiting_.erase(&sequence);
+}
+
+Sequence& Scheduler::fork(const Sequence& parent) {
+  auto child = std::make_unique<Sequence>(parent);
+  child->id = next_id_++;
+  child->preemptions = 0;
+  Sequence& result = *child;
+  sequences_.emplace(child->id, std::move(child));
+  if (result.request.deadline != kNever) deadlines_.emplace(result.request.deadline, result.id);
+  const bool has_seat = static_cast<int64_t>(running_.size()) < options_.max_num_seqs;
+  if (parent.state == SequenceState::kRunning && has_seat) {
+    for (size_t group = 0; group < pools_.size(); ++group) {
+      for (const PageId page : result.tables[group])
+        if (page != kNoPage) pools_[group]->add_reference(page);
+    }
+    if (tree_ != nullptr) tree_->pin(result.node);
+    seat(result);
+    return result;
+  }
+  result.state = SequenceState::kWaiting;
+  result.tables.clear();
+  result.node = nullptr;
+  result.computed = result.registered = 0;
+  if (!result.is_held) waiting_.insert(&result);
+  return result;
+}
+
+void Scheduler::finish(SequenceId id) {
+  const auto it = sequences_.find(id);
+  if (it == sequences_.end()) return;
+  Sequence& sequence = *it->second;
+  if (sequence.state == SequenceState::kRunning) {
+    release_cache(sequence);
+    unseat(sequence);
+  }
+  waiting_.erase(&sequence);
+  deadlines_.erase({sequence.request.deadline, id});
+  sequences_.erase(it);
+}
+
+void Scheduler::seat(Sequence& sequence) {
+  sequence.state = SequenceState::kRunning;
+  running_.insert(std::ranges::upper_bound(running_, &sequence, Before()), &sequence);
+}
+
+void Scheduler::unseat(Sequence& sequence) {
+  std::erase(running_, &sequence);
+}
+
+SchedulerStats Scheduler::stats() const {
+  SchedulerStats stats = stats_;
+  stats.running = static_cast<int64_t>(running_.size());
+  stats.waiting = static_cast<int64_t>(waiting_.size());
+  for (size_t group = 0; group < pools_.size(); ++group) {
+    stats.pages_total.push_back(pools_[group]->size());
+    stats.pages_free.push_back(pools_[group]->free_pages());
+    stats.pages_cached.push_back(tree_ == nullptr ? 0 : tree_->evictable(group));
+  }
+  return stats;
+}
+
+}  // namespace ingot
