@@ -19,7 +19,7 @@ namespace ingot {
 // What separates prefixes that must never be shared: tenants (salt) and everything else that
 // changes keys and values of equal tokens (rope_class: rope scaling chosen by length, adapters...).
 struct PrefixNamespace {
-  std::string salt;
+  std::string salt = {};
   int64_t rope_class = 0;
   friend auto operator<=>(const PrefixNamespace&, const PrefixNamespace&) = default;
 };
