@@ -59,7 +59,8 @@ void EngineCore::score_prompt(Sequence& sequence, Active& active, std::span<cons
 void EngineCore::report_prompt(Active& active, const Sequence& sequence, Instant now) {
   active.is_reported = true;
   active.report.reused_tokens = sequence.reused;
-  active.report.queue_seconds = std::chrono::duration<double>(active.started - active.submitted).count();
+  active.report.queue_seconds =
+      std::chrono::duration<double>(active.started - active.submitted).count();
   active.report.prompt_seconds = std::chrono::duration<double>(now - active.started).count();
   active.sink->on_prompt(active.report);
   active.report.logprobs = {};
@@ -77,7 +78,9 @@ void EngineCore::start_answers(Sequence& sequence, Active& active, std::span<con
   std::vector<Sequence*> forks{&sequence};
   for (int32_t choice = 1; choice < active.request.n; ++choice) {
     Sequence& fork = scheduler_->fork(sequence);
-    answers_.emplace(fork.id, Answer{id, choice, Sampler(active.request.sampling, static_cast<uint32_t>(choice)), 0});
+    answers_.emplace(
+        fork.id,
+        Answer{id, choice, Sampler(active.request.sampling, static_cast<uint32_t>(choice)), 0});
     active.sequences.push_back(fork.id);
     forks.push_back(&fork);
   }
@@ -98,7 +101,8 @@ void EngineCore::sample(Sequence& sequence, Active& active, std::span<const floa
   std::optional<PositionLogprobs> logprobs;
   if (const auto best = active.request.sampling.logprobs)
     logprobs = position_logprobs(logits, *token, *best, scratch_.candidates);
-  const bool goes_on = active.sink->on_token(answer.choice, *token, logprobs ? &*logprobs : nullptr);
+  const bool goes_on =
+      active.sink->on_token(answer.choice, *token, logprobs ? &*logprobs : nullptr);
   if (!goes_on) return end_answer(sequence, active, FinishReason::kStop);
   scheduler_->append(sequence, *token);
   if (sequence.size() == sequence.request.max_length)

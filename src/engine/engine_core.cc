@@ -250,10 +250,10 @@ void EngineCore::fill_batch(const StepPlan& plan) {
 int64_t EngineCore::output_rows(const StepPlan::Item& item) {
   const Sequence& sequence = *item.sequence;
   const int64_t end = sequence.computed + item.tokens;
-  const int64_t scored = std::max<int64_t>(
-      std::min(end, sequence.prompt_size()) -
-          std::max(sequence.request.first_scored, sequence.computed),
-      0);
+  const int64_t scored =
+      std::max<int64_t>(std::min(end, sequence.prompt_size()) -
+                            std::max(sequence.request.first_scored, sequence.computed),
+                        0);
   return std::max<int64_t>(scored, item.is_last ? 1 : 0);
 }
 

@@ -35,9 +35,9 @@ struct EngineRequest {
 
 struct PromptReport {
   int64_t tokens = 0;
-  int64_t reused_tokens = 0;  // found in the cache
-  double queue_seconds = 0;   // from submit to the first step
-  double prompt_seconds = 0;  // from the first step to the first token
+  int64_t reused_tokens = 0;                              // found in the cache
+  double queue_seconds = 0;                               // from submit to the first step
+  double prompt_seconds = 0;                              // from the first step to the first token
   std::vector<std::optional<PositionLogprobs>> logprobs;  // when asked; the first entry is empty
 };
 

@@ -83,7 +83,7 @@ class Scheduler {
   // Ends a sequence for whatever reason. What it computed stays in the prefix tree.
   void finish(SequenceId id);
 
-  bool has_work() const { return !running_.empty() || !waiting_.empty(); }
+  bool has_work() const { return !sequences_.empty(); }
   SchedulerStats stats() const;
   // Slots in pages that running sequences own but have not filled, over all slots they own; shared
   // pages count once.
@@ -132,7 +132,7 @@ class Scheduler {
   std::vector<std::unique_ptr<PagePool>> pools_;  // [group]
   std::unique_ptr<PrefixTree> tree_;              // null without a prefix cache
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
-  std::vector<Sequence*> running_;      // in order
+  std::vector<Sequence*> running_;       // in order
   std::set<Sequence*, Before> waiting_;  // in order; held ones are not in it
   std::set<std::pair<Instant, SequenceId>> deadlines_;
   SequenceId next_id_ = 1;

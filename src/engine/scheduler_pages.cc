@@ -42,8 +42,7 @@ int64_t Scheduler::new_pages(const Sequence& sequence, size_t group, int64_t tok
 bool Scheduler::make_room(Sequence& sequence, int64_t tokens, StepPlan& plan, bool may_preempt) {
   for (size_t group = 0; group < pools_.size(); ++group) {
     while (true) {
-      const int64_t missing =
-          new_pages(sequence, group, tokens) - pools_[group]->free_pages();
+      const int64_t missing = new_pages(sequence, group, tokens) - pools_[group]->free_pages();
       if (missing <= 0) break;
       if (missing <= available(group) - pools_[group]->free_pages() &&
           tree_->evict(group, missing) > 0) {

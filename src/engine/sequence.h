@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stream of tokens on its way through the engine: what it wants, how far it is, and the pages it
-// holds. Prompts, decodes and resumed victims look alike: `tokens` not yet `computed` are pending,
-// and when none are left its next token is sampled.
+// One stream of tokens on its way through the engine: what it wants, how far it is, and the pages
+// it holds. Prompts, decodes and resumed victims look alike: `tokens` not yet `computed` are
+// pending, and when none are left its next token is sampled.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler, the pools and the prefix tree under random load with a fake model and virtual time.
-// The fake model keeps in each slot of the cache a hash of the whole prefix, computed from the slot
-// before it: a page that is lost, shared too long, copied wrongly or given to two owners changes a
-// token. Every run is a function of its seed; a failure names it.
+// The scheduler, the pools and the prefix tree under random load with a fake model and virtual
+// time. The fake model keeps in each slot of the cache a hash of the whole prefix, computed from
+// the slot before it: a page that is lost, shared too long, copied wrongly or given to two owners
+// changes a token. Every run is a function of its seed; a failure names it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -69,7 +69,7 @@ class Simulation {
       : seed_(seed),
         load_(std::move(load)),
         memory_(load_.options.groups),
-        tier_(load_.tier_bytes) {
+        tier_(load_.tier_bytes, nullptr) {
     if (load_.tier_bytes > 0) load_.options.store = &tier_;
     scheduler_.emplace(load_.options, memory_);
     for (int i = 0; i < 6; ++i) {  // what prompts have in common
@@ -110,7 +110,9 @@ class Simulation {
     int64_t admitted_after = -1;  // arrivals that were admitted before it though they came later
   };
 
-  uint64_t below(uint64_t limit) { return random_bits(seed_, draws_++) % std::max<uint64_t>(limit, 1); }
+  uint64_t below(uint64_t limit) {
+    return random_bits(seed_, draws_++) % std::max<uint64_t>(limit, 1);
+  }
   bool chance(double probability) { return uniform(seed_, draws_++) < probability; }
 
   void arrive() {
@@ -161,8 +163,6 @@ class Simulation {
     for (const StepPlan::Item& item : plan.items)
       forward(item);
     scheduler_->commit(plan);
-    // Sequences may end while others of the plan are looked at; none of the plan's own ends early.
-    std::vector<std::pair<Sequence*, bool>> sampled;
     for (const StepPlan::Item& item : plan.items)
       if (item.is_last) sample(*item.sequence);
     release_held(plan.items.empty());
@@ -193,10 +193,9 @@ class Simulation {
   void sample(Sequence& sequence) {
     Truth& truth = truths_.at(sequence.id);
     ASSERT_EQ(sequence.pending(), 0);
-    if (sequence.size() >= sequence.request.max_length) {  // the last token was computed for nothing
-      scheduler_->finish(sequence.id);
-      truths_.erase(sequence.id);
-      ++finished_;
+    if (sequence.size() >=
+        sequence.request.max_length) {  // the last token was computed for nothing
+      end(sequence.id);
       return;
     }
     for (; truth.forks_left > 0; --truth.forks_left) {
@@ -217,15 +216,19 @@ class Simulation {
     grow(sequence);
   }
 
+  void end(SequenceId id) {  // by value: the sequence dies here
+    scheduler_->finish(id);
+    truths_.erase(id);
+    ++finished_;
+  }
+
   void grow(Sequence& sequence) {
     Truth& truth = truths_.at(sequence.id);
     const TokenId token = next_token(truth.hashes.back(), truth.choice);
     extend(truth, token);
     scheduler_->append(sequence, token);
     if (chance(0.02)) {  // a stop token
-      scheduler_->finish(sequence.id);
-      truths_.erase(sequence.id);
-      ++finished_;
+      end(sequence.id);
     }
   }
 
@@ -260,7 +263,22 @@ class Simulation {
                          std::ranges::any_of(scheduler_->running(), [](const Sequence* running) {
                            return !running->is_held;
                          });
-    ASSERT_TRUE(!plan.items.empty() || !can_run) << "nothing moves in step " << steps_;
+    ASSERT_TRUE(!plan.items.empty() || !can_run) << "nothing moves in step " << steps_ << describe();
+  }
+
+  std::string describe() {
+    const SchedulerStats stats = scheduler_->stats();
+    std::string text = fmt::format("; {} waiting; pages", stats.waiting);
+    for (size_t group = 0; group < stats.pages_total.size(); ++group) {
+      text += fmt::format(" {} ({} free, {} cached, window {})", stats.pages_total[group],
+                          stats.pages_free[group], stats.pages_cached[group],
+                          load_.options.groups[group].window);
+    }
+    for (const Sequence* running : scheduler_->running()) {
+      text += fmt::format("; sequence {}: {} of {} tokens computed, {}", running->id,
+                          running->computed, running->size(), running->is_held ? "held" : "free");
+    }
+    return text;
   }
 
   // Each page's references are the tables' and the tree's; no page is lost.
@@ -315,8 +333,10 @@ Load random_load(uint64_t seed) {
   load.options.max_num_batched_tokens = load.options.max_num_seqs + below(80);
   load.options.has_prefix_cache = below(5) != 0;
   load.options.groups.push_back({.pages = 14 + below(60), .window = 0});
-  if (below(2) == 0) load.options.groups.push_back({.pages = 14 + below(60), .window = 1 + below(70)});
-  if (below(4) == 0) load.options.groups.push_back({.pages = 14 + below(60), .window = 1 + below(20)});
+  if (below(2) == 0)
+    load.options.groups.push_back({.pages = 14 + below(60), .window = 2 + below(70)});
+  if (below(4) == 0)
+    load.options.groups.push_back({.pages = 14 + below(60), .window = 2 + below(20)});
   load.priorities = 1 + static_cast<int>(below(3));
   load.tenants = 1 + static_cast<int>(below(3));
   load.has_forks = below(2) == 0;
