@@ -25,12 +25,23 @@ PrefixMatch PrefixTree::match(const PrefixNamespace& space, std::span<const Toke
   PrefixNode* const root = &root_of(namespace_key(space)).node;
   pin(root);
   PrefixMatch match;
-  if (!attach(find_path(root, tokens, true), match)) {
-    // A page could not be loaded. What is resident needs no second chance.
-    drop_references(match);
-    const bool is_attached = attach(find_path(root, tokens, false), match);
-    INGOT_CHECK(is_attached);
+  Path path = find_path(root, tokens, false);
+  bool is_attached = attach(path, match);
+  if (options_.store != nullptr) {
+    const Path longer = find_path(root, tokens, true);
+    if (longer.tokens > path.tokens) {
+      // What is resident stays referred to meanwhile: loading may evict, and may fail.
+      PrefixMatch loaded;
+      if (!attach(longer, loaded)) {
+        drop_references(loaded);
+        path = find_path(root, tokens, false);  // as far as the loading came
+        is_attached = attach(path, loaded);
+      }
+      std::swap(match, loaded);
+      drop_references(loaded);
+    }
   }
+  INGOT_CHECK(is_attached);
   unpin(root);
   match.asked = std::ssize(tokens);
   stats_.tokens_asked += match.asked;
