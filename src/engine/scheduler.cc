@@ -88,6 +88,18 @@ Sequence* Scheduler::find(SequenceId id) {
 StepPlan Scheduler::plan_step(Instant now) {
   StepPlan plan;
   drop_expired(now, plan);
+  plan_running(plan);
+  // Held sequences keep their pages only for as long as somebody else can go on with what is left.
+  const auto is_free = [](const Sequence* running) { return !running->is_held; };
+  while (plan.items.empty() && last_held() != nullptr && std::ranges::any_of(running_, is_free)) {
+    preempt(*last_held(), plan);
+    plan_running(plan);
+  }
+  admit(plan);
+  return plan;
+}
+
+void Scheduler::plan_running(StepPlan& plan) {
   // Planning may preempt: walk over a copy, and skip who has lost its seat meanwhile.
   const std::vector<Sequence*> order = running_;
   for (const bool is_decoding : {true, false}) {
@@ -96,8 +108,12 @@ StepPlan Scheduler::plan_step(Instant now) {
       if ((sequence->pending() == 1) == is_decoding) add_chunk(*sequence, plan);
     }
   }
-  admit(plan);
-  return plan;
+}
+
+Sequence* Scheduler::last_held() const {
+  const auto held = std::find_if(running_.rbegin(), running_.rend(),
+                                 [](const Sequence* running) { return running->is_held; });
+  return held == running_.rend() ? nullptr : *held;
 }
 
 void Scheduler::drop_expired(Instant now, StepPlan& plan) {
@@ -138,10 +154,7 @@ void Scheduler::admit(StepPlan& plan) {
 Sequence* Scheduler::victim_for(const Sequence& sequence, const StepPlan& plan) const {
   if (running_.empty()) return nullptr;
   if (running_.back()->request.priority > sequence.request.priority) return running_.back();
-  if (!plan.items.empty()) return nullptr;
-  const auto held = std::find_if(running_.rbegin(), running_.rend(),
-                                 [](const Sequence* running) { return running->is_held; });
-  return held == running_.rend() ? nullptr : *held;
+  return plan.items.empty() ? last_held() : nullptr;
 }
 
 bool Scheduler::take_seat(const Sequence& sequence, StepPlan& plan) {

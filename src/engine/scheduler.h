@@ -99,6 +99,8 @@ class Scheduler {
   };
 
   void drop_expired(Instant now, StepPlan& plan);
+  void plan_running(StepPlan& plan);
+  Sequence* last_held() const;
   void admit(StepPlan& plan);
   Sequence* victim_for(const Sequence& sequence, const StepPlan& plan) const;
   // One of max_num_seqs.
