@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// ingot as a library: load a model, submit requests from any thread, read each one's stream, cancel.
+//
+//   auto engine = ingot::TextEngine::load({.model = "model.gguf"});
+//   if (!engine.is_ok()) return fail(engine.status().message());
+//   ingot::TextRequest request;
+//   request.prompt = "Once upon a time";
+//   auto stream = (*engine)->submit(request);
+//   while (auto event = stream->next()) std::cout << event->text;
+//
+// Requests that run at the same time share every step; none changes another's tokens.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingot/sampling.h"
+#include "ingot/status.h"
+
+namespace ingot {
+
+struct EngineStats;
+struct LoadedModel;
+
+struct EngineFlags {
+  int threads = 0;                       // 0: one per usable core
+  int64_t context = 0;                   // tokens of one sequence; 0: the model's own, at most 8192
+  std::string kv_cache_dtype = "auto";   // f32 f16 bf16 fp8_e4m3 fp8_e5m2 int8 int4; auto: f16
+  int64_t block_size = 16;               // tokens a page of the cache
+  uint64_t kv_cache_memory = 0;          // bytes; 0: kv_cache_fraction of the free memory
+  double kv_cache_fraction = 0.5;
+  int64_t max_num_seqs = 64;             // sequences in one step
+  int64_t max_num_batched_tokens = 512;  // tokens in one step
+  bool enable_prefix_caching = true;
+  double tenant_share = 1;                         // of the prefix cache for one cache_salt
+  uint64_t host_cache_bytes = 0;                   // evicted prefixes kept in memory
+  std::string disk_cache;                          // a folder for evicted prefixes; empty: none
+  uint64_t disk_cache_bytes = uint64_t{16} << 30;  // at most so many there
+  int64_t max_queue = int64_t{1} << 20;            // requests that have not ended
+};
+
+struct LoadOptions {
+  std::string model = "default";  // a GGUF file, a safetensors folder, or "default"
+  std::string kernels;            // "": the best of this machine; "avx2", "reference"
+  bool check_tensors = true;      // refuse weights that are not finite numbers
+  EngineFlags engine;
+  std::function<void(double fraction)> progress;  // told how far loading is; may be empty
+};
+
+struct BeamOptions {
+  int32_t width = 4;
+  double length_penalty = 1;
+  bool early_stopping = false;
+};
+
+// The prompt is one of: text, token ids, or the messages of a chat (a JSON array as in OpenAI's API)
+// for the model's template.
+struct TextRequest {
+  std::string prompt;
+  std::vector<TokenId> prompt_ids;
+  std::string messages;
+  std::string tools;            // JSON array for the template, or empty
+  std::string template_kwargs;  // JSON object for the template, or empty
+
+  int64_t max_tokens = -1;   // -1: until the context is full
+  SamplingParams sampling;   // see TextEngine::default_sampling()
+  int32_t n = 1;             // answers
+  int32_t best_of = 0;       // answers made, the n likeliest of which are told; 0: n
+  std::optional<BeamOptions> beam;
+  std::vector<std::string> stop;  // the answer ends before the first of these
+  bool include_stop = false;      // ... or after it
+  bool skip_special = true;       // special tokens have no text
+  int32_t priority = 0;           // lower runs first
+  std::optional<std::chrono::nanoseconds> timeout;
+  std::string cache_salt;  // cached prefixes are shared only within a salt
+};
+
+enum class FinishReason : uint8_t { kStop, kLength, kCancelled, kDeadline };
+std::string_view to_string(FinishReason reason);  // "stop", "length", "cancelled", "deadline"
+
+struct PromptReport {
+  int64_t tokens = 0;
+  int64_t reused_tokens = 0;  // found in the cache
+  double queue_seconds = 0;   // from submit to the first step
+  double prompt_seconds = 0;  // from the first step to the first token
+  std::vector<std::optional<PositionLogprobs>> logprobs;  // when asked; the first entry is empty
+};
+
+struct TextEvent {
+  enum class Kind : uint8_t { kPrompt, kToken, kFinish };
+  Kind kind = Kind::kToken;
+  int32_t choice = 0;
+  // kToken: the id and the text that is now certain, often none or that of several tokens. kFinish:
+  // text that was held back, and why the answer ended.
+  TokenId id = 0;
+  std::string text;
+  std::optional<PositionLogprobs> logprobs;
+  FinishReason reason = FinishReason::kStop;
+  std::string stop;  // the stop string that ended it, if one did
+  std::shared_ptr<const PromptReport> prompt;  // kPrompt
+};
+
+// One request's answer. Destroying it cancels the request. One reading thread; cancel() from any.
+class TextStream {
+ public:
+  virtual ~TextStream() = default;
+  // Waits for the next event; nothing when the request is over: status() then says how.
+  virtual std::optional<TextEvent> next() = 0;
+  virtual void cancel() = 0;
+  virtual Status status() const = 0;
+};
+
+// Thread-safe.
+class TextEngine {
+ public:
+  static Result<std::unique_ptr<TextEngine>> load(const LoadOptions& options);
+  virtual ~TextEngine() = default;
+
+  // Fails at once on a request that can never run; the message names the field.
+  virtual Result<std::unique_ptr<TextStream>> submit(const TextRequest& request) = 0;
+  // What the makers of the model recommend, with its end tokens.
+  virtual SamplingParams default_sampling() const = 0;
+  virtual EngineStats stats() const = 0;  // engine/engine_core.h
+  virtual int64_t context() const = 0;
+  virtual int threads() const = 0;
+  virtual const LoadedModel& model() const = 0;  // api/loaded_model.h
+};
+
+}  // namespace ingot
