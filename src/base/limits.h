@@ -69,4 +69,11 @@ inline constexpr uint64_t kTemplateOutputBytes = 4 * kMiB;  // plus the size of 
 inline constexpr int64_t kTemplateRange = 100'000;
 inline constexpr int kTemplateDepth = 64;
 
+// Sampling parameters, as the engine takes them.
+inline constexpr size_t kSamplingIds = 1 << 16;          // logit biases, stop ids
+inline constexpr size_t kSamplingWords = 1'024;          // each is compared at every step
+inline constexpr size_t kSamplingBreakers = 1 << 16;     // searched by bisection
+inline constexpr size_t kSamplingSequenceTokens = 64;    // one word or breaker
+inline constexpr int32_t kBeams = 64;
+
 }  // namespace ingot::limits

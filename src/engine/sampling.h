@@ -1,70 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// From logits to a token. The chain, in llama.cpp's order: penalties, top-k, top-p, min-p,
-// temperature, draw. Randomness is a counter-based generator keyed by (seed, position), so a token
-// never depends on what else ran.
+// From logits to a token: grammar mask, biases and bans, then the stages in the order asked for,
+// then a draw. Randomness is keyed by (seed, choice, position) and everything else is a function of
+// the history or lies in SamplerState, so a token never depends on what else ran, on the kernels,
+// or on whether the sequence was preempted.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/status.h"
-#include "model/batch.h"
+#include "engine/sampler_candidates.h"
+#include "engine/sampler_penalties.h"
+#include "engine/sampling_logprobs.h"
+#include "engine/sampling_params.h"
 
 namespace ingot {
 
-struct SamplingParams {
-  float temperature = 0.8F;         // 0: greedy
-  int32_t top_k = 40;               // 0: off
-  float top_p = 0.95F;              // 1: off
-  float min_p = 0.05F;              // 0: off
-  float repetition_penalty = 1.0F;  // 1: off
-  int32_t repeat_last_n = 64;       // tokens the penalties look back on; -1: all
-  float presence_penalty = 0;
-  float frequency_penalty = 0;
-  uint64_t seed = 0;
+// Buffers of one row at a time; one for all sequences of an engine. Engine thread only.
+struct SamplerScratch {
+  explicit SamplerScratch(TargetSet targets = TargetSet::of_this_machine()) : candidates(targets) {}
+  Candidates candidates;
+  PenaltyScratch penalties;
+  std::vector<float> keys;
 };
 
-// An out-of-range value is an error that names the field and its range.
-Status validate(const SamplingParams& params);
-
-struct TokenLogprob {
-  TokenId id = 0;
-  float logprob = 0;
+// All that a sequence carries from token to token. Kept over a preemption, copied at a fork.
+struct SamplerState {
+  double mirostat_mu = 0;
 };
 
-// One position: the token that stands there and the best alternatives, best first.
-struct PositionLogprobs {
-  TokenId id = 0;
-  float logprob = 0;
-  std::vector<TokenLogprob> top;
-};
-
-// log softmax of the raw logits (before any sampling parameter) at `id`, and the `best` best.
-PositionLogprobs position_logprobs(std::span<const float> logits, TokenId id, int best);
-
-// Highest logit; the lowest id wins a tie. Not finite: nothing.
-std::optional<TokenId> argmax(std::span<const float> logits);
-
-// Draws a token for `position` of a sequence whose last tokens are `history`. Scratch is kept
-// between calls. Engine thread only.
+// One per sequence; a copy is a fork and costs a pointer. Engine thread only.
 class Sampler {
  public:
-  explicit Sampler(SamplingParams params) : params_(params) {}
-  // kInternal when the logits hold NaN: that request ends with an error, others go on.
-  Result<TokenId> sample(std::span<const float> logits, std::span<const TokenId> history,
-                         uint64_t position);
+  // `params` have passed validate(). `choice` numbers the answers of n > 1.
+  explicit Sampler(SamplingParams params, uint32_t choice = 0);
+
+  // The token for `position` of a sequence of `history` (the first `prompt_size` of it the prompt).
+  // `allowed_mask` has a bit per token, or is empty. kInternal when the logits hold NaN or plus
+  // infinity, kInvalidArgument when nothing is left to draw: that request ends, others go on.
+  Result<TokenId> sample(std::span<const float> logits, const SequenceView& sequence,
+                         uint64_t position, SamplerScratch& scratch,
+                         std::span<const uint32_t> allowed_mask = {});
+
+  struct TokenProbability {
+    TokenId id;
+    double probability;
+  };
+  // What sample() would draw from, in the order of the ids; changes no state.
+  Result<std::vector<TokenProbability>> distribution(
+      std::span<const float> logits, const SequenceView& sequence, uint64_t position,
+      SamplerScratch& scratch, std::span<const uint32_t> allowed_mask = {}) const;
+
+  bool is_stop(TokenId id) const { return ingot::is_stop(*params_, id); }
+  const SamplingParams& params() const { return *params_; }
+  Sampler with_choice(uint32_t choice) const;  // a fork that draws its own tokens from here on
+  const SamplerState& state() const { return state_; }
+  void set_state(const SamplerState& state) { state_ = state; }
 
  private:
-  void penalize(std::span<const TokenId> history);
-  SamplingParams params_;
-  std::vector<float> logits_;
-  struct Candidate {
-    float logit;
-    TokenId id;
-  };
-  std::vector<Candidate> candidates_;
+  Status run_chain(std::span<const float> logits, const SequenceView& sequence, uint64_t position,
+                   SamplerScratch& scratch, std::span<const uint32_t> allowed_mask) const;
+  void run_stage(SamplerStage stage, const SequenceView& sequence, uint64_t position,
+                 SamplerScratch& scratch) const;
+
+  std::shared_ptr<const SamplingParams> params_;  // immutable, shared by all forks
+  uint32_t choice_;
+  SamplerState state_;
 };
 
 }  // namespace ingot

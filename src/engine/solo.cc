@@ -107,48 +107,53 @@ Status Solo::run_prompt(std::span<const TokenId> ids, int64_t from, int64_t firs
 
 Result<SoloResult> Solo::generate(const SoloRequest& request,
                                   const std::function<bool(TokenId)>& on_token) {
-  INGOT_TRY(validate(request.sampling));
+  SamplingParams sampling = request.sampling;
+  sampling.eos_ids.insert(sampling.eos_ids.end(), request.stop_ids.begin(), request.stop_ids.end());
+  INGOT_TRY(validate(sampling, model().spec().vocab));
+  const std::optional<int> logprobs = request.logprobs ? request.logprobs : sampling.logprobs;
+  const std::optional<int> prompt_logprobs =
+      request.prompt_logprobs ? request.prompt_logprobs : sampling.prompt_logprobs;
   INGOT_TRY(check_prompt(request.prompt));
   const auto prompt_size = static_cast<int64_t>(request.prompt.size());
   SoloResult result;
+  SamplerScratch scratch(model().targets());
 
   // The last prompt token is always computed: its logits choose the first answer token.
-  if (!request.prompt_logprobs &&
-      (rope_length_ == prompt_size || !depends_on_length(model().spec()))) {
+  if (!prompt_logprobs && (rope_length_ == prompt_size || !depends_on_length(model().spec()))) {
     result.reused_tokens = std::min(shared_prefix(cached_ids_, request.prompt), prompt_size - 1);
   }
   rope_length_ = prompt_size;
   std::vector<float> logits;
   const auto start = std::chrono::steady_clock::now();
-  if (request.prompt_logprobs) result.prompt_logprobs.emplace_back();
-  INGOT_TRY(run_prompt(request.prompt, result.reused_tokens,
-                       request.prompt_logprobs ? 0 : prompt_size - 1,
+  if (prompt_logprobs) result.prompt_logprobs.emplace_back();
+  INGOT_TRY(run_prompt(request.prompt, result.reused_tokens, prompt_logprobs ? 0 : prompt_size - 1,
                        [&](int64_t row, std::span<const float> row_logits) {
                          if (row + 1 == prompt_size) {
                            logits.assign(row_logits.begin(), row_logits.end());
                          } else {
                            const TokenId next = request.prompt[static_cast<size_t>(row + 1)];
-                           result.prompt_logprobs.emplace_back(
-                               position_logprobs(row_logits, next, *request.prompt_logprobs));
+                           result.prompt_logprobs.emplace_back(position_logprobs(
+                               row_logits, next, *prompt_logprobs, scratch.candidates));
                          }
                        }));
   result.prompt_seconds = seconds_since(start);
 
   const int64_t room = context_ - prompt_size;
   const int64_t limit = request.max_tokens < 0 ? room : std::min(request.max_tokens, room);
-  Sampler sampler(request.sampling);
+  Sampler sampler(std::move(sampling));
   const auto decode_start = std::chrono::steady_clock::now();
   while (static_cast<int64_t>(result.ids.size()) < limit) {
     const auto position = static_cast<uint64_t>(prompt_size) + result.ids.size();
     std::vector<TokenId>& history = cached_ids_;  // prompt and answer so far
-    INGOT_TRY(const TokenId token, sampler.sample(logits, history, position));
-    if (std::ranges::find(request.stop_ids, token) != request.stop_ids.end()) {
+    const SequenceView sequence{history, static_cast<size_t>(prompt_size)};
+    INGOT_TRY(const TokenId token, sampler.sample(logits, sequence, position, scratch));
+    if (sampler.is_stop(token)) {
       result.finish = FinishReason::kStop;
       break;
     }
     result.ids.push_back(token);
-    if (request.logprobs)
-      result.logprobs.push_back(position_logprobs(logits, token, *request.logprobs));
+    if (logprobs)
+      result.logprobs.push_back(position_logprobs(logits, token, *logprobs, scratch.candidates));
     if (on_token && !on_token(token)) {
       result.finish = FinishReason::kCancelled;
       break;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages that change logits because of the request or of what was said before: biases and
+// bans, the repetition, presence and frequency penalties, and DRY. They touch few tokens; each is a
+// pure function of the history, so a resumed sequence needs nothing kept.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/sampler_candidates.h"
+#include "engine/sampling_params.h"
+
+namespace ingot {
+
+// What the stages may look at besides logits.
+struct SequenceView {
+  std::span<const TokenId> history;  // prompt and answer so far
+  size_t prompt_size = 0;
+  std::span<const TokenId> answer() const { return history.subspan(prompt_size); }
+};
+
+// Two numbers per token, for one row; clears by its own touch list. Engine thread only.
+class TokenTable {
+ public:
+  struct Entry {
+    int32_t first = 0;
+    int32_t second = 0;
+  };
+  void reset(size_t vocab);
+  Entry& touch(TokenId id);  // ids outside the vocabulary share one entry that nobody reads
+  void forgive(TokenId id);  // makes a touched entry's first negative
+  // function(logit, entry) for each candidate that was touched.
+  template <class Function>
+  void for_each(Candidates& candidates, Function&& function);
+
+ private:
+  std::vector<Entry> entries_;
+  std::vector<TokenId> touched_;
+  Entry outside_;
+};
+
+struct PenaltyScratch {
+  TokenTable table;
+  std::vector<int32_t> repeats;
+};
+
+// Logit biases, ends before min_tokens, the last token of bad words. Candidates must still be all.
+void apply_bans(const SamplingParams& params, const SequenceView& sequence, Candidates& candidates);
+void apply_penalties(const SamplingParams& params, const SequenceView& sequence,
+                     PenaltyScratch& scratch, Candidates& candidates);
+// `params.dry_breakers` must be sorted.
+void apply_dry(const SamplingParams& params, const SequenceView& sequence, PenaltyScratch& scratch,
+               Candidates& candidates);
+
+// Where a repeat may begin: how many of the last tokens come after the last breaker.
+size_t tokens_since_breaker(std::span<const TokenId> tokens,
+                            const std::vector<std::vector<TokenId>>& sorted_breakers);
+
+}  // namespace ingot
