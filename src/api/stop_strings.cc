@@ -22,16 +22,18 @@ StopStrings::StopStrings(std::vector<std::string> stops) : stops_(std::move(stop
 }
 
 std::string StopStrings::push(std::string_view piece) {
-  if (has_matched_) return {};
+  if (has_matched()) return {};
   held_ += piece;
   size_t match = std::string::npos;
   size_t hold = 0;
   for (const std::string& stop : stops_) {
-    match = std::min(match, held_.find(stop));
+    if (const size_t found = held_.find(stop); found < match) {
+      match = found;
+      matched_ = stop;
+    }
     hold = std::max(hold, unfinished_match(held_, stop));
   }
   if (match != std::string::npos) {
-    has_matched_ = true;
     held_.resize(match);
     return std::exchange(held_, {});
   }

@@ -19,12 +19,13 @@ class StopStrings {
   std::string push(std::string_view piece);
   // The stream is over: what was held back is text after all.
   std::string finish();
-  bool has_matched() const { return has_matched_; }
+  bool has_matched() const { return !matched_.empty(); }
+  const std::string& matched() const { return matched_; }  // the string that ended it
 
  private:
   std::vector<std::string> stops_;
   std::string held_;  // shorter than the longest stop string, between calls
-  bool has_matched_ = false;
+  std::string matched_;
 };
 
 }  // namespace ingot

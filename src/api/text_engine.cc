@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/text_engine.h"
+
+#include <utility>
+
+#include "api/render_prompt.h"
+#include "api/text_sink.h"
+#include "base/json.h"
+
+namespace ingot {
+namespace {
+
+class Stream final : public TextStream {
+ public:
+  Stream(Engine& engine, RequestId id, std::shared_ptr<TextSink> sink)
+      : engine_(&engine), id_(id), sink_(std::move(sink)) {}
+  ~Stream() override { engine_->cancel(id_); }
+  std::optional<TextEvent> next() override { return sink_->next(); }
+  void cancel() override { engine_->cancel(id_); }
+  Status status() const override { return sink_->status(); }
+
+ private:
+  Engine* engine_;
+  RequestId id_;
+  std::shared_ptr<TextSink> sink_;
+};
+
+class LocalEngine final : public TextEngine {
+ public:
+  LocalEngine(LoadedModel model, std::unique_ptr<Engine> engine)
+      : model_(std::move(model)), engine_(std::move(engine)) {}
+
+  Result<std::unique_ptr<TextStream>> submit(const TextRequest& request) override;
+  SamplingParams default_sampling() const override {
+    SamplingParams sampling = model_.sampling;
+    sampling.eos_ids = model_.stop_ids;
+    return sampling;
+  }
+  EngineStats stats() const override { return engine_->stats(); }
+  int64_t context() const override { return engine_->context(); }
+  int threads() const override { return engine_->threads(); }
+  const LoadedModel& model() const override { return model_; }
+
+ private:
+  Result<std::vector<TokenId>> prompt_ids(const TextRequest& request) const;
+
+  LoadedModel model_;
+  std::unique_ptr<Engine> engine_;  // last: its thread uses the model
+};
+
+Result<std::vector<TokenId>> LocalEngine::prompt_ids(const TextRequest& request) const {
+  const int given = int{!request.prompt.empty()} + int{!request.prompt_ids.empty()} +
+                    int{!request.messages.empty()};
+  if (given > 1) {
+    return Status::invalid_argument(
+        "a request has one of prompt, prompt_ids and messages, not {} of them", given);
+  }
+  if (!request.prompt_ids.empty()) return request.prompt_ids;
+  if (model_.text.tokenizer == nullptr)
+    return model_.text.tokenizer_status.with_context("text needs a tokenizer (or give token ids)");
+  if (request.messages.empty()) return model_.text.tokenizer->encode(request.prompt);
+  INGOT_TRY(const std::string prompt,
+            render_messages(model_.text, request.messages, request.tools, request.template_kwargs));
+  EncodeOptions options;
+  options.add_special = false;  // a template writes its own bos
+  return model_.text.tokenizer->encode(prompt, options);
+}
+
+Result<std::unique_ptr<TextStream>> LocalEngine::submit(const TextRequest& request) {
+  if (request.best_of != 0 && request.best_of < request.n) {
+    return Status::invalid_argument("best_of is {} but must be at least n ({})", request.best_of,
+                                    request.n);
+  }
+  if (!request.stop.empty() && model_.text.tokenizer == nullptr)
+    return model_.text.tokenizer_status.with_context("stop strings need a tokenizer");
+  TextSinkOptions sink{.tokenizer = model_.text.tokenizer,
+                       .stop = request.stop,
+                       .include_stop = request.include_stop,
+                       .skip_special = request.skip_special,
+                       .n = request.n,
+                       .made = std::max(request.n, request.best_of)};
+  EngineRequest inner;
+  INGOT_TRY(inner.prompt, prompt_ids(request));
+  inner.max_tokens = request.max_tokens;
+  inner.sampling = request.sampling;
+  inner.n = sink.made;
+  if (sink.made > sink.n && !inner.sampling.logprobs) {
+    inner.sampling.logprobs = 0;
+    sink.hides_logprobs = true;
+  }
+  if (request.beam) {
+    inner.beam = BeamParams{.width = request.beam->width,
+                            .length_penalty = request.beam->length_penalty,
+                            .early_stopping = request.beam->early_stopping};
+    if (!inner.sampling.ignore_eos) inner.beam->stop_ids = inner.sampling.eos_ids;
+    for (const TokenId id : inner.sampling.stop_token_ids)
+      inner.beam->stop_ids.push_back(id);
+  }
+  inner.priority = request.priority;
+  inner.timeout = request.timeout;
+  inner.cache_salt = request.cache_salt;
+  auto text_sink = std::make_shared<TextSink>(std::move(sink));
+  INGOT_TRY(const RequestId id, engine_->submit(std::move(inner), text_sink));
+  return std::unique_ptr<TextStream>(
+      std::make_unique<Stream>(*engine_, id, std::move(text_sink)));
+}
+
+}  // namespace
+
+Result<EngineOptions> engine_options(const EngineFlags& flags, const ModelSpec& spec) {
+  EngineOptions options;
+  options.threads = flags.threads;
+  options.context = flags.context;
+  if (flags.kv_cache_dtype == "auto") {
+    options.cache_type = default_cache_type(spec);
+  } else {
+    INGOT_TRY(options.cache_type, parse_kv_cache_type(flags.kv_cache_dtype));
+  }
+  options.page_tokens = flags.block_size;
+  options.kv_cache_memory = flags.kv_cache_memory;
+  options.kv_cache_fraction = flags.kv_cache_fraction;
+  options.max_num_seqs = flags.max_num_seqs;
+  options.max_num_batched_tokens = std::max(flags.max_num_batched_tokens, flags.max_num_seqs);
+  options.has_prefix_cache = flags.enable_prefix_caching;
+  options.tenant_share = flags.tenant_share;
+  options.host_cache_bytes = flags.host_cache_bytes;
+  options.disk_cache_directory = flags.disk_cache;
+  options.disk_cache_bytes = flags.disk_cache_bytes;
+  return options;
+}
+
+Result<std::unique_ptr<TextEngine>> start_engine(LoadedModel model, const EngineFlags& flags) {
+  INGOT_TRY(const EngineOptions options, engine_options(flags, model.model->spec()));
+  INGOT_TRY(std::unique_ptr<Engine> engine,
+            Engine::create(model.model, options, flags.max_queue));
+  return std::unique_ptr<TextEngine>(
+      std::make_unique<LocalEngine>(std::move(model), std::move(engine)));
+}
+
+Result<std::unique_ptr<TextEngine>> TextEngine::load(const LoadOptions& options) {
+  ModelOptions model;
+  INGOT_TRY(model.targets, TargetSet::parse(options.kernels.empty() ? "auto" : options.kernels));
+  model.threads = options.engine.threads;
+  model.checks_tensors = options.check_tensors;
+  model.progress = options.progress;
+  INGOT_TRY(LoadedModel loaded, load_model(options.model, model));
+  return start_engine(std::move(loaded), options.engine);
+}
+
+}  // namespace ingot
