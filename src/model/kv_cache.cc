@@ -36,6 +36,13 @@ std::vector<CacheGroup> cache_groups(const ModelSpec& spec, KvCacheType type, in
   return groups;
 }
 
+int64_t kv_bytes_per_token(const ModelSpec& spec, KvCacheType type) {
+  int64_t bytes = 0;
+  for (const LayerSpec& layer : spec.layers)
+    bytes += shape_of(layer, type, 1).token_bytes();
+  return bytes;
+}
+
 void KvCache::Free::operator()(std::byte* memory) const {
   std::free(memory);  // NOLINT: pairs with aligned_alloc
 }

@@ -24,6 +24,9 @@ struct CacheGroup {
 // In order of their first layers. Allocates nothing.
 std::vector<CacheGroup> cache_groups(const ModelSpec& spec, KvCacheType type, int64_t page_tokens);
 
+// Bytes one token's keys and values take in all layers together, alignment aside.
+int64_t kv_bytes_per_token(const ModelSpec& spec, KvCacheType type);
+
 struct KvCacheOptions {
   KvCacheType type = KvCacheType::kF16;
   int64_t page_tokens = kDefaultPageTokens;
