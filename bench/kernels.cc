@@ -139,9 +139,9 @@ void bench_pack(const PackKernel& kernel, const Exec& exec) {
 // Llama 3.2 1B: 32 heads over 8 kv heads of 64.
 void bench_attention(const AttentionKernel& kernel, const Exec& exec, int64_t tokens,
                      int64_t context) {
-  PagedKv kv{.shape = {kernel.layout, 8, 64, 64}};
+  PagedKv kv{.shape = {kernel.type, 8, 64, 64}};
   kv.page_stride = kv.shape.page_bytes();
-  const int64_t page_count = (context + kPageTokens - 1) / kPageTokens;
+  const int64_t page_count = (context + kDefaultPageTokens - 1) / kDefaultPageTokens;
   std::vector<std::byte> cache(static_cast<size_t>(page_count * kv.page_stride));
   kv.data = cache.data();
   std::vector<PageId> pages(static_cast<size_t>(page_count));

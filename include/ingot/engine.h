@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot as a library: load a model, submit requests from any thread, read each one's stream, cancel.
+// ingot as a library: load a model, submit requests from any thread, read each one's stream,
+// cancel.
 //
 //   auto engine = ingot::TextEngine::load({.model = "model.gguf"});
 //   if (!engine.is_ok()) return fail(engine.status().message());
@@ -29,11 +30,11 @@ struct EngineStats;
 struct LoadedModel;
 
 struct EngineFlags {
-  int threads = 0;                       // 0: one per usable core
-  int64_t context = 0;                   // tokens of one sequence; 0: the model's own, at most 8192
-  std::string kv_cache_dtype = "auto";   // f32 f16 bf16 fp8_e4m3 fp8_e5m2 int8 int4; auto: f16
-  int64_t block_size = 16;               // tokens a page of the cache
-  uint64_t kv_cache_memory = 0;          // bytes; 0: kv_cache_fraction of the free memory
+  int threads = 0;                      // 0: one per usable core
+  int64_t context = 0;                  // tokens of one sequence; 0: the model's own, at most 8192
+  std::string kv_cache_dtype = "auto";  // f32 f16 bf16 fp8_e4m3 fp8_e5m2 int8 int4; auto: f16
+  int64_t block_size = 16;              // tokens a page of the cache
+  uint64_t kv_cache_memory = 0;         // bytes; 0: kv_cache_fraction of the free memory
   double kv_cache_fraction = 0.5;
   int64_t max_num_seqs = 64;             // sequences in one step
   int64_t max_num_batched_tokens = 512;  // tokens in one step
@@ -59,8 +60,8 @@ struct BeamOptions {
   bool early_stopping = false;
 };
 
-// The prompt is one of: text, token ids, or the messages of a chat (a JSON array as in OpenAI's API)
-// for the model's template.
+// The prompt is one of: text, token ids, or the messages of a chat (a JSON array as in OpenAI's
+// API) for the model's template.
 struct TextRequest {
   std::string prompt;
   std::vector<TokenId> prompt_ids;
@@ -68,10 +69,10 @@ struct TextRequest {
   std::string tools;            // JSON array for the template, or empty
   std::string template_kwargs;  // JSON object for the template, or empty
 
-  int64_t max_tokens = -1;   // -1: until the context is full
-  SamplingParams sampling;   // see TextEngine::default_sampling()
-  int32_t n = 1;             // answers
-  int32_t best_of = 0;       // answers made, the n likeliest of which are told; 0: n
+  int64_t max_tokens = -1;  // -1: until the context is full
+  SamplingParams sampling;  // see TextEngine::default_sampling()
+  int32_t n = 1;            // answers
+  int32_t best_of = 0;      // answers made, the n likeliest of which are told; 0: n
   std::optional<BeamOptions> beam;
   std::vector<std::string> stop;  // the answer ends before the first of these
   bool include_stop = false;      // ... or after it
@@ -86,9 +87,9 @@ std::string_view to_string(FinishReason reason);  // "stop", "length", "cancelle
 
 struct PromptReport {
   int64_t tokens = 0;
-  int64_t reused_tokens = 0;  // found in the cache
-  double queue_seconds = 0;   // from submit to the first step
-  double prompt_seconds = 0;  // from the first step to the first token
+  int64_t reused_tokens = 0;                              // found in the cache
+  double queue_seconds = 0;                               // from submit to the first step
+  double prompt_seconds = 0;                              // from the first step to the first token
   std::vector<std::optional<PositionLogprobs>> logprobs;  // when asked; the first entry is empty
 };
 
@@ -102,7 +103,7 @@ struct TextEvent {
   std::string text;
   std::optional<PositionLogprobs> logprobs;
   FinishReason reason = FinishReason::kStop;
-  std::string stop;  // the stop string that ended it, if one did
+  std::string stop;                            // the stop string that ended it, if one did
   std::shared_ptr<const PromptReport> prompt;  // kPrompt
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/render_prompt.h"
 #include "api/stop_strings.h"
 
 namespace ingot {
@@ -14,42 +15,10 @@ Json message_of(std::string_view role, std::string text) {
   return Json{{"role", role}, {"content", std::move(text)}};
 }
 
-std::string content_of(const Json& message) {
-  const auto content = message.find("content");
-  return content != message.end() && content->is_string() ? content->get<std::string>() : "";
-}
-
 bool has_role(const Json& message, std::string_view role) {
   const auto found = message.find("role");
   return found != message.end() && found->is_string() &&
          found->get_ref<const std::string&>() == role;
-}
-
-std::string render_plain(const Json& messages) {
-  std::string text;
-  for (const Json& message : messages) {
-    if (has_role(message, "system")) {
-      text += content_of(message) + "\n\n";
-    } else {
-      text += has_role(message, "assistant") ? "Assistant: " : "User: ";
-      text += content_of(message) + "\n";
-    }
-  }
-  return text + "Assistant:";
-}
-
-// The system message as the opening of the first user message.
-Json with_system_merged(const Json& messages) {
-  Json merged = Json::array();
-  const std::string system = content_of(messages.front());
-  bool is_placed = false;
-  for (size_t i = 1; i < messages.size(); ++i) {
-    merged.push_back(messages[i]);
-    if (is_placed || !has_role(messages[i], "user")) continue;
-    merged.back()["content"] = system + "\n\n" + content_of(messages[i]);
-    is_placed = true;
-  }
-  return merged;
 }
 
 // Drops the first turn: a message and all that follow up to the next user message.
@@ -61,21 +30,6 @@ void drop_oldest_turn(Json& messages) {
 }
 
 }  // namespace
-
-Result<std::string> render_chat(const ChatTemplate* chat_template, const TextSide& text,
-                                const Json& messages) {
-  if (chat_template == nullptr) return render_plain(messages);
-  ChatInput input;
-  input.messages = messages;
-  input.bos_token = text.bos_token;
-  input.eos_token = text.eos_token;
-  Result<std::string> prompt = chat_template->render(input);
-  const bool begins_with_system = !messages.empty() && has_role(messages.front(), "system");
-  if (prompt.is_ok() || prompt.status().code() != StatusCode::kRefused || !begins_with_system)
-    return prompt;
-  input.messages = with_system_merged(messages);
-  return chat_template->render(input);
-}
 
 ChatSession::ChatSession(const LoadedModel& model, Solo& solo, ChatOptions options)
     : model_(&model), solo_(&solo), options_(std::move(options)) {}

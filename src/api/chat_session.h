@@ -71,10 +71,4 @@ class ChatSession {
   uint64_t regenerations_ = 0;  // moves the seed, so that a second answer differs from the first
 };
 
-// One prompt for `messages` (a system message may come first): the template's, or the plain form
-// when `chat_template` is null. A template that refuses a system message gets it as part of the
-// first user message instead.
-Result<std::string> render_chat(const ChatTemplate* chat_template, const TextSide& text,
-                                const Json& messages);
-
 }  // namespace ingot

@@ -27,8 +27,8 @@ class Stream final : public TextStream {
 
 class LocalEngine final : public TextEngine {
  public:
-  LocalEngine(LoadedModel model, std::unique_ptr<Engine> engine)
-      : model_(std::move(model)), engine_(std::move(engine)) {}
+  LocalEngine(LoadedModel model, Result<ChatTemplate> chat_template, std::unique_ptr<Engine> engine)
+      : model_(std::move(model)), template_(std::move(chat_template)), engine_(std::move(engine)) {}
 
   Result<std::unique_ptr<TextStream>> submit(const TextRequest& request) override;
   SamplingParams default_sampling() const override {
@@ -45,6 +45,7 @@ class LocalEngine final : public TextEngine {
   Result<std::vector<TokenId>> prompt_ids(const TextRequest& request) const;
 
   LoadedModel model_;
+  Result<ChatTemplate> template_;   // or why there is none
   std::unique_ptr<Engine> engine_;  // last: its thread uses the model
 };
 
@@ -59,8 +60,10 @@ Result<std::vector<TokenId>> LocalEngine::prompt_ids(const TextRequest& request)
   if (model_.text.tokenizer == nullptr)
     return model_.text.tokenizer_status.with_context("text needs a tokenizer (or give token ids)");
   if (request.messages.empty()) return model_.text.tokenizer->encode(request.prompt);
+  if (!template_.is_ok()) return template_.status();
   INGOT_TRY(const std::string prompt,
-            render_messages(model_.text, request.messages, request.tools, request.template_kwargs));
+            render_messages(*template_, model_.text,
+                            {request.messages, request.tools, request.template_kwargs}));
   EncodeOptions options;
   options.add_special = false;  // a template writes its own bos
   return model_.text.tokenizer->encode(prompt, options);
@@ -101,8 +104,7 @@ Result<std::unique_ptr<TextStream>> LocalEngine::submit(const TextRequest& reque
   inner.cache_salt = request.cache_salt;
   auto text_sink = std::make_shared<TextSink>(std::move(sink));
   INGOT_TRY(const RequestId id, engine_->submit(std::move(inner), text_sink));
-  return std::unique_ptr<TextStream>(
-      std::make_unique<Stream>(*engine_, id, std::move(text_sink)));
+  return std::unique_ptr<TextStream>(std::make_unique<Stream>(*engine_, id, std::move(text_sink)));
 }
 
 }  // namespace
@@ -130,11 +132,14 @@ Result<EngineOptions> engine_options(const EngineFlags& flags, const ModelSpec& 
 }
 
 Result<std::unique_ptr<TextEngine>> start_engine(LoadedModel model, const EngineFlags& flags) {
+  Result<ChatTemplate> chat_template =
+      model.text.chat_template
+          ? ChatTemplate::parse(model.text.chat_template->text, model.text.chat_template->origin)
+          : Result<ChatTemplate>(model.text.template_status);
   INGOT_TRY(const EngineOptions options, engine_options(flags, model.model->spec()));
-  INGOT_TRY(std::unique_ptr<Engine> engine,
-            Engine::create(model.model, options, flags.max_queue));
+  INGOT_TRY(std::unique_ptr<Engine> engine, Engine::create(model.model, options, flags.max_queue));
   return std::unique_ptr<TextEngine>(
-      std::make_unique<LocalEngine>(std::move(model), std::move(engine)));
+      std::make_unique<LocalEngine>(std::move(model), std::move(chat_template), std::move(engine)));
 }
 
 Result<std::unique_ptr<TextEngine>> TextEngine::load(const LoadOptions& options) {

@@ -26,7 +26,7 @@ struct TextSinkOptions {
   bool include_stop = false;
   bool skip_special = true;
   int32_t n = 1;
-  int32_t made = 1;  // answers the engine makes: best_of
+  int32_t made = 1;             // answers the engine makes: best_of
   bool hides_logprobs = false;  // they were asked for by best_of alone
 };
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/checked.h"
+#include "model/kv_cache.h"
 #include "model/mapper.h"
 
 namespace ingot {
@@ -42,19 +43,13 @@ double InspectReport::bits_per_weight() const {
   return static_cast<double>(tensor_bytes) * 8 / static_cast<double>(parameters);
 }
 
-uint64_t InspectReport::kv_bytes_per_token() const {
-  if (!spec) return 0;
-  int64_t bytes = 0;
-  for (const LayerSpec& layer : spec->layers) {
-    if (const auto* attention = std::get_if<AttentionSpec>(&layer.mixer))
-      bytes += attention->kv_heads * (attention->key_dim + attention->value_dim) * 4;
-  }
-  return static_cast<uint64_t>(bytes);
+uint64_t InspectReport::kv_bytes_per_token(KvCacheType type) const {
+  return spec ? static_cast<uint64_t>(ingot::kv_bytes_per_token(*spec, type)) : 0;
 }
 
-uint64_t InspectReport::kv_bytes_full_context() const {
+uint64_t InspectReport::kv_bytes_full_context(KvCacheType type) const {
   if (!spec) return 0;
-  const CheckedSize bytes = CheckedSize(kv_bytes_per_token()) * CheckedSize(spec->context);
+  const CheckedSize bytes = CheckedSize(kv_bytes_per_token(type)) * CheckedSize(spec->context);
   return bytes.value_or(std::numeric_limits<uint64_t>::max());
 }
 
@@ -105,8 +100,14 @@ Json to_json(const InspectReport& report, const Checkpoint& checkpoint) {
     json["hidden"] = spec->hidden;
     json["vocab"] = spec->vocab;
     json["context"] = spec->context;
-    memory["kv_bytes_per_token"] = report.kv_bytes_per_token();
-    memory["kv_bytes_full_context"] = report.kv_bytes_full_context();
+    Json per_token = Json::object();
+    Json full_context = Json::object();
+    for (const KvCacheType type : kv_cache_types()) {
+      per_token[std::string(to_string(type))] = report.kv_bytes_per_token(type);
+      full_context[std::string(to_string(type))] = report.kv_bytes_full_context(type);
+    }
+    memory["kv_bytes_per_token"] = std::move(per_token);
+    memory["kv_bytes_full_context"] = std::move(full_context);
   }
   json["memory"] = std::move(memory);
   Json metadata = Json::object();

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "formats/checkpoint.h"
+#include "kernels/paged_kv.h"
 #include "model/spec.h"
 
 namespace ingot {
@@ -36,9 +37,10 @@ struct InspectReport {
   std::vector<std::pair<std::string, std::string>> metadata;  // in the file's order
 
   double bits_per_weight() const;
-  // Of keys and values of one token, in f32; 0 without a spec.
-  uint64_t kv_bytes_per_token() const;
-  uint64_t kv_bytes_full_context() const;  // the largest number when it would not fit one
+  // Of keys and values of one token in all layers; 0 without a spec.
+  uint64_t kv_bytes_per_token(KvCacheType type) const;
+  // Of the model's whole context; the largest number when it would not fit one.
+  uint64_t kv_bytes_full_context(KvCacheType type) const;
 };
 
 InspectReport inspect(const Checkpoint& checkpoint);

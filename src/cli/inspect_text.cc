@@ -35,7 +35,6 @@ std::string row(std::string_view name, std::string_view value) {
 
 std::string shape_rows(const InspectReport& report) {
   const ModelSpec& spec = *report.spec;
-  const uint64_t per_token = report.kv_bytes_per_token();
   std::string text = row("layers", fmt::format("{}", spec.layers.size()));
   text += row("hidden", fmt::format("{}", spec.hidden));
   if (!spec.layers.empty()) {
@@ -45,9 +44,12 @@ std::string shape_rows(const InspectReport& report) {
   }
   text += row("vocabulary", fmt::format("{}", spec.vocab));
   text += row("context", fmt::format("{} tokens", spec.context));
-  text += row("KV cache",
-              fmt::format("{} a token in f32, {} at full context (half in f16)",
-                          bytes_text(per_token), bytes_text(report.kv_bytes_full_context())));
+  for (const KvCacheType type : kv_cache_types()) {
+    text += row(
+        fmt::format("KV cache {}", to_string(type)),
+        fmt::format("{} a token, {} at full context", bytes_text(report.kv_bytes_per_token(type)),
+                    bytes_text(report.kv_bytes_full_context(type))));
+  }
   return text;
 }
 

@@ -46,9 +46,17 @@ void add_model_flags(CLI::App& command, ModelFlags& flags) {
       ->group(kGroup);
   command
       .add_option("--kv-cache-dtype", flags.cache_dtype,
-                  "How keys and values are kept: auto (f32), f32, f16 or bf16")
-      ->check(CLI::IsMember({"auto", "f32", "f16", "bf16"}))
+                  "How keys and values are kept: auto (f16), f32, f16, bf16, fp8 (fp8_e4m3), "
+                  "fp8_e5m2, int8 or int4")
+      ->check(CLI::IsMember(
+          {"auto", "f32", "f16", "bf16", "fp8", "fp8_e4m3", "fp8_e5m2", "int8", "int4"}))
       ->type_name("TYPE")
+      ->group(kGroup);
+  command
+      .add_option("--block-size", flags.block_size,
+                  "Tokens in a page of the KV cache: 8, 16, 32, 64 or 128")
+      ->check(CLI::IsMember({8, 16, 32, 64, 128}))
+      ->type_name("N")
       ->group(kGroup);
   command
       .add_option("--kernels", flags.kernels,
@@ -77,8 +85,8 @@ Result<std::unique_ptr<Solo>> start_solo(const LoadedModel& model, const ModelFl
   SoloOptions options;
   options.threads = flags.threads;
   options.context = context > 0 ? context : flags.context;
-  if (flags.cache_dtype == "f16") options.cache = Layout::kF16;
-  if (flags.cache_dtype == "bf16") options.cache = Layout::kBF16;
+  INGOT_TRY(options.cache, parse_kv_cache_type(flags.cache_dtype));
+  options.page_tokens = flags.block_size;
   return Solo::create(model.model, options);
 }
 

@@ -19,6 +19,7 @@ struct ModelFlags {
   std::string kernels = "auto";
   int64_t context = 0;
   std::string cache_dtype = "auto";
+  int64_t block_size = kDefaultPageTokens;
   bool skips_tensor_check = false;
 };
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/chat_session.h"
+#include "api/render_prompt.h"
 #include "cli/read_input.h"
 #include "cli/token_ids.h"
 

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/disk_tier.h"
 #include "engine/host_tier.h"
-#include "engine/model_fingerprint.h"
 
 namespace ingot {
 namespace {
@@ -69,10 +67,6 @@ Result<std::unique_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Mod
         "second, and that at least 1",
         options.max_num_batched_tokens, options.max_num_seqs);
   }
-  if (choose_attention(options.cache_type, model->targets()) == nullptr) {
-    return Status::unsupported("a KV cache of type {} has no kernel on this machine",
-                               to_string(options.cache_type));
-  }
   CachePlanOptions wanted{.type = options.cache_type,
                           .page_tokens = options.page_tokens,
                           .memory_bytes = options.kv_cache_memory,
@@ -86,9 +80,7 @@ Result<std::unique_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Mod
                                                   .pages_per_group = plan.pages}));
   std::unique_ptr<EngineCore> core(
       new EngineCore(std::move(model), options, context, std::move(cache)));
-  if (!options.disk_cache_directory.empty()) {
-    INGOT_TRY(core->disk_, open_disk_tier(core->model(), core->cache_, options));
-  }
+  // DISK
   PageStore* store = core->disk_.get();
   if (options.host_cache_bytes > 0) {
     core->host_ = std::make_unique<HostTier>(options.host_cache_bytes, store);

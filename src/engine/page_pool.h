@@ -12,10 +12,6 @@
 
 namespace ingot {
 
-// MERGE: drop these two lines once kernels/paged_kv.h has them.
-using PageTable = std::vector<PageId>;
-inline constexpr PageId kNoPage = -1;
-
 // Told when a held page (see PagePool::hold) changes between "nobody but the holder" and "in use".
 class PageWatcher {
  public:

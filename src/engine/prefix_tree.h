@@ -30,7 +30,7 @@ struct PrefixGroup {
 };
 
 struct PrefixTreeOptions {
-  int64_t page_tokens = kPageTokens;
+  int64_t page_tokens = kDefaultPageTokens;
   std::vector<PrefixGroup> groups;  // 1 to 32
   // A namespace that holds more than this fraction of a pool loses pages before others do.
   double namespace_share = 1.0;

@@ -6,21 +6,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "engine/beam_search.h"
 #include "engine/sampling_logprobs.h"
 #include "engine/sampling_params.h"
-#include "model/batch.h"
+#include "ingot/engine.h"
 
 namespace ingot {
 
 using RequestId = int64_t;
-
-enum class FinishReason : uint8_t { kStop, kLength, kCancelled, kDeadline };
-std::string_view to_string(FinishReason reason);  // "stop", "length", "cancelled", "deadline"
 
 struct EngineRequest {
   std::vector<TokenId> prompt;
@@ -31,14 +27,6 @@ struct EngineRequest {
   int32_t priority = 0;  // lower runs first
   std::optional<std::chrono::nanoseconds> timeout;
   std::string cache_salt;  // prefixes are shared only with requests of the same salt
-};
-
-struct PromptReport {
-  int64_t tokens = 0;
-  int64_t reused_tokens = 0;                              // found in the cache
-  double queue_seconds = 0;                               // from submit to the first step
-  double prompt_seconds = 0;                              // from the first step to the first token
-  std::vector<std::optional<PositionLogprobs>> logprobs;  // when asked; the first entry is empty
 };
 
 // Hears of one request, on the engine thread: calls must be short. on_end() is the last one and

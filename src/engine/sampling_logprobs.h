@@ -7,21 +7,9 @@
 #include <vector>
 
 #include "engine/sampler_candidates.h"
-#include "model/batch.h"
+#include "ingot/sampling.h"
 
 namespace ingot {
-
-struct TokenLogprob {
-  TokenId id = 0;
-  float logprob = 0;
-};
-
-// One position: the token that stands there and the best alternatives, best first.
-struct PositionLogprobs {
-  TokenId id = 0;
-  float logprob = 0;
-  std::vector<TokenLogprob> top = {};
-};
 
 // log softmax of the logits at `id`, and the `best` best. `scratch` holds buffers between calls.
 PositionLogprobs position_logprobs(std::span<const float> logits, TokenId id, int best,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 namespace ingot {
 namespace {
@@ -28,18 +29,6 @@ bool depends_on_length(const ModelSpec& spec) {
 
 }  // namespace
 
-std::string_view to_string(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop:
-      return "stop";
-    case FinishReason::kLength:
-      return "length";
-    case FinishReason::kCancelled:
-      return "cancelled";
-  }
-  return "unknown";
-}
-
 Result<std::unique_ptr<Solo>> Solo::create(std::shared_ptr<const Model> model,
                                            const SoloOptions& options) {
   const ModelSpec& spec = model->spec();
@@ -47,13 +36,11 @@ Result<std::unique_ptr<Solo>> Solo::create(std::shared_ptr<const Model> model,
   int64_t context = options.context > 0 ? options.context : std::min(own, kDefaultContext);
   if (spec.learned_positions > 0)
     context = std::min(context, spec.learned_positions - spec.position_offset);
-  const int64_t pages = (context + kPageTokens - 1) / kPageTokens;
-  INGOT_TRY(KvCache cache, KvCache::create(spec, pages, options.cache));
-  // Chosen before the thread pool starts, so that a bad cache type costs nothing.
-  if (choose_attention(options.cache, model->targets()) == nullptr) {
-    return Status::unsupported("a KV cache of type {} is not supported; use f32, f16 or bf16",
-                               info(options.cache).name);
-  }
+  KvCacheOptions cache_options{options.cache, options.page_tokens, {}};
+  const int64_t page_tokens = std::max<int64_t>(1, options.page_tokens);  // create() judges it
+  cache_options.pages_per_group.assign(cache_groups(spec, options.cache, page_tokens).size(),
+                                       (context + page_tokens - 1) / page_tokens);
+  INGOT_TRY(KvCache cache, KvCache::create(spec, cache_options));
   return std::unique_ptr<Solo>(new Solo(std::move(model), options, context, std::move(cache)));
 }
 
@@ -64,8 +51,10 @@ Solo::Solo(std::shared_ptr<const Model> model, const SoloOptions& options, int64
       context_(context),
       cache_(std::move(cache)),
       decoder_(*Decoder::create(std::move(model), Exec(pool_), options.cache)) {
-  for (int64_t i = 0; i < cache_.pages(); ++i)
-    pages_.push_back(static_cast<PageId>(i));
+  for (size_t group = 0; group < cache_.groups().size(); ++group) {
+    PageTable& table = tables_.emplace_back(static_cast<size_t>(cache_.pages(group)));
+    std::iota(table.begin(), table.end(), 0);
+  }
 }
 
 Status Solo::check_prompt(std::span<const TokenId> ids) const {
@@ -92,7 +81,7 @@ Status Solo::run_prompt(std::span<const TokenId> ids, int64_t from, int64_t firs
     const int64_t end = std::min(size, begin + options_.chunk_tokens);
     Batch batch;
     batch.tokens.assign(ids.begin() + begin, ids.begin() + end);
-    batch.sequences.push_back({end - begin, begin, pages_, rope_length_});
+    batch.sequences.push_back({end - begin, begin, tables_, rope_length_});
     for (int64_t row = std::max(begin, first_output); row < end; ++row)
       batch.output_rows.push_back(row - begin);
     INGOT_TRY(const std::span<const float> logits, decoder_.forward(batch, cache_));
@@ -161,7 +150,7 @@ Result<SoloResult> Solo::generate(const SoloRequest& request,
     if (static_cast<int64_t>(result.ids.size()) == limit) break;
     Batch batch;
     batch.tokens = {token};
-    batch.sequences.push_back({1, static_cast<int64_t>(position), pages_, rope_length_});
+    batch.sequences.push_back({1, static_cast<int64_t>(position), tables_, rope_length_});
     batch.output_rows = {0};
     INGOT_TRY(const std::span<const float> next, decoder_.forward(batch, cache_));
     logits.assign(next.begin(), next.end());

@@ -13,16 +13,18 @@
 
 #include "base/status.h"
 #include "base/thread_pool.h"
+#include "engine/request.h"
 #include "engine/sampling.h"
 #include "model/decoder.h"
 
 namespace ingot {
 
 struct SoloOptions {
-  int threads = 0;              // 0: all usable cores
-  Layout cache = Layout::kF32;  // kF32, kF16 or kBF16
-  int64_t context = 0;          // most tokens held; 0: the model's own context, at most 8192
-  int64_t chunk_tokens = 512;   // rows per forward pass of a prompt
+  int threads = 0;  // 0: all usable cores
+  KvCacheType cache = KvCacheType::kF32;
+  int64_t page_tokens = kDefaultPageTokens;
+  int64_t context = 0;         // most tokens held; 0: the model's own context, at most 8192
+  int64_t chunk_tokens = 512;  // rows per forward pass of a prompt
 };
 
 struct SoloRequest {
@@ -33,9 +35,6 @@ struct SoloRequest {
   std::optional<int> logprobs;         // alternatives per generated token
   std::optional<int> prompt_logprobs;  // alternatives per prompt position
 };
-
-enum class FinishReason : uint8_t { kStop, kLength, kCancelled };
-std::string_view to_string(FinishReason reason);  // "stop", "length", "cancelled"
 
 struct SoloResult {
   std::vector<TokenId> ids;  // generated; a stop id is not included
@@ -78,7 +77,7 @@ class Solo {
   int64_t context_;
   KvCache cache_;
   Decoder decoder_;
-  std::vector<PageId> pages_;        // identity: page i holds positions [16 i, 16 i + 16)
+  std::vector<PageTable> tables_;    // one per cache group: page i is the i-th of the sequence
   std::vector<TokenId> cached_ids_;  // what the pages hold
   int64_t rope_length_ = 0;
 };

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// The walk. A tile is a few rows of one sequence by the heads of one kv head: its keys and values
+// are read once for all of its queries. Positions are cut into segments at fixed places; each gives
+// a partial result, and the partials are joined in ascending order, by the same arithmetic whether
+// one thread goes through all of a tile's segments or several share them.
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <vector>
 
 #include "base/check.h"
@@ -8,150 +14,337 @@
 namespace ingot {
 namespace {
 
-// Heads of one kv head that are computed together: a key is loaded once for all of them.
-constexpr int64_t kHeadsTogether = 4;
+constexpr int64_t kSegment = 512;         // positions
+constexpr int64_t kBlock = 32;            // positions whose rows are read at a time
+constexpr int64_t kQueriesTogether = 16;  // in a tile; more heads of one kv head become more tiles
+constexpr int64_t kTasksPerThread = 4;    // below this a tile's segments become tasks of their own
 
-// Where a head's elements of one position lie in its page.
-struct PagePlace {
-  const PagedKv& kv;
-  int64_t element_bytes;
-
-  std::byte* key(PageId page, int64_t head, int64_t slot) const {
-    return kv.data + page * kv.page_stride +
-           (head * kPageTokens + slot) * kv.shape.key_dim * element_bytes;
-  }
-  std::byte* value(PageId page, int64_t head, int64_t slot) const {
-    return kv.data + page * kv.page_stride + kv.shape.key_bytes() +
-           (head * kPageTokens + slot) * kv.shape.value_dim * element_bytes;
+struct Range {  // of positions
+  int64_t begin;
+  int64_t end;
+  bool is_empty() const { return begin >= end; }
+  int64_t size() const { return end - begin; }
+  Range within(Range other) const {
+    return {std::max(begin, other.begin), std::min(end, other.end)};
   }
 };
 
-int64_t count_rows(std::span<const SequenceRows> sequences) {
-  int64_t rows = 0;
-  for (const SequenceRows& sequence : sequences)
-    rows += sequence.tokens;
-  return rows;
+Range segment_range(int64_t segment) {
+  return {segment * kSegment, (segment + 1) * kSegment};
 }
 
-// One query row by some heads of one kv head: what a thread works on at a time.
-struct Query {
-  const PageId* pages;
-  int64_t row;
-  int64_t position;
-  int64_t kv_head;
+struct Tile {
+  const SequenceRows* sequence;
+  int64_t first_token;  // of the sequence's rows
+  int64_t rows;
   int64_t first_head;
   int64_t heads;
+  int64_t window;
+
+  int64_t queries() const { return rows * heads; }  // query n: row n / heads, head n % heads
+  int64_t position(int64_t row) const { return sequence->first_position + first_token + row; }
+  Range seen(int64_t row) const {
+    const int64_t end = position(row) + 1;
+    return {window > 0 ? std::max<int64_t>(0, end - window) : 0, end};
+  }
+  Range seen_by_all_rows_together() const { return {seen(0).begin, seen(rows - 1).end}; }
+  int64_t first_segment() const { return seen(0).begin / kSegment; }
+  int64_t end_segment() const { return position(rows - 1) / kSegment + 1; }
 };
 
-// Calls run(offset, slot, count, page) for the positions [first, last] in runs within one page;
-// offset counts from `first`.
-template <class Run>
-void for_runs(const Query& query, int64_t first, Run run) {
-  for (int64_t position = first; position <= query.position;) {
-    const int64_t slot = position % kPageTokens;
-    const int64_t count = std::min(kPageTokens - slot, query.position + 1 - position);
-    run(position - first, slot, count, query.pages[position / kPageTokens]);
+// What a tile's queries have gathered: weighted values, and the softmax they are weighted by.
+struct Partial {
+  float* largest;  // [queries]
+  float* sums;     // [queries]
+  float* mixed;    // [queries, value_dim]
+};
+
+class Walk {
+ public:
+  Walk(const AttentionParts& parts, const AttentionArgs& args)
+      : parts_(parts),
+        args_(args),
+        shape_(args.kv.shape),
+        key_bytes_(shape_.key_row_bytes()),
+        value_bytes_(shape_.value_row_bytes()),
+        heads_per_kv_head_(args.heads / shape_.kv_heads) {
+    INGOT_DCHECK(heads_per_kv_head_ * shape_.kv_heads == args.heads);
+  }
+
+  void run(const Exec& exec) const;
+
+ private:
+  // One thread's memory, cut up by offsets.
+  struct Scratch {
+    float* q;       // [queries, key_dim]
+    float* scores;  // [queries, kSegment]
+    float* block;   // [kBlock, the larger dim]
+    Partial partial;
+    Partial total;
+  };
+  struct Task {
+    size_t tile;
+    int64_t segment;  // -1: all of them
+    float* partial;   // where a lone segment's result goes
+  };
+
+  int64_t partial_size(int64_t queries) const { return queries * (2 + shape_.value_dim); }
+  Partial partial_at(float* memory, int64_t queries) const {
+    return {memory, memory + queries, memory + 2 * queries};
+  }
+  Scratch scratch(std::vector<float>& memory) const;
+  void make_tiles(std::vector<Tile>& tiles) const;
+  void read(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
+            float* to) const;
+  void run_tile(const Tile& tile, Scratch& scratch) const;
+  void run_segment(const Tile& tile, int64_t segment, const Scratch& scratch, Partial to) const;
+  void mix_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
+                   Partial to) const;
+  void join(const Tile& tile, int64_t segment, const Partial& from, Partial to) const;
+  void finish(const Tile& tile, Partial total) const;
+
+  const AttentionParts& parts_;
+  const AttentionArgs& args_;
+  const PagedKvShape& shape_;
+  int64_t key_bytes_;
+  int64_t value_bytes_;
+  int64_t heads_per_kv_head_;
+};
+
+Walk::Scratch Walk::scratch(std::vector<float>& memory) const {
+  constexpr int64_t kQueries = kQueriesTogether;
+  const int64_t sizes[] = {kQueries * shape_.key_dim, kQueries * kSegment,
+                           kBlock * std::max(shape_.key_dim, shape_.value_dim),
+                           partial_size(kQueries), partial_size(kQueries)};
+  int64_t total = 0;
+  for (const int64_t size : sizes)
+    total += size;
+  if (static_cast<int64_t>(memory.size()) < total) memory.resize(static_cast<size_t>(total));
+  float* at[std::size(sizes)];
+  float* next = memory.data();
+  for (size_t i = 0; i < std::size(sizes); ++i) {
+    at[i] = next;
+    next += sizes[i];
+  }
+  return {at[0], at[1], at[2], partial_at(at[3], kQueries), partial_at(at[4], kQueries)};
+}
+
+// kv head by kv head, so that what threads read at a time is near; late rows first, as they are
+// the longest and the last tasks should be short.
+void Walk::make_tiles(std::vector<Tile>& tiles) const {
+  tiles.clear();
+  for (int64_t head = 0; head < args_.heads;) {
+    const int64_t end = (head / heads_per_kv_head_ + 1) * heads_per_kv_head_;
+    const int64_t heads = std::min(kQueriesTogether, end - head);
+    const int64_t most_rows = kQueriesTogether / heads;
+    for (const SequenceRows& sequence : args_.sequences) {
+      for (int64_t last = sequence.tokens; last > 0;) {
+        const int64_t rows = std::min(most_rows, last);
+        last -= rows;
+        tiles.push_back({&sequence, last, rows, head, heads, args_.window});
+      }
+    }
+    head += heads;
+  }
+}
+
+// Rows of `positions` as floats, page by page.
+void Walk::read(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
+                float* to) const {
+  const int64_t row_bytes = is_values ? value_bytes_ : key_bytes_;
+  const int64_t dim = is_values ? shape_.value_dim : shape_.key_dim;
+  const int64_t offset = is_values ? shape_.kv_heads * shape_.page_tokens * key_bytes_ : 0;
+  for (int64_t position = positions.begin; position < positions.end;) {
+    const int64_t slot = position % shape_.page_tokens;
+    const int64_t count = std::min(shape_.page_tokens - slot, positions.end - position);
+    const PageId page = sequence.pages[position / shape_.page_tokens];
+    INGOT_DCHECK(page != kNoPage);
+    const std::byte* rows = args_.kv.data + page * args_.kv.page_stride + offset +
+                            (kv_head * shape_.page_tokens + slot) * row_bytes;
+    parts_.codec.load(rows, count, dim, to);
+    to += count * dim;
     position += count;
   }
 }
 
-void attend_query(const AttentionParts& parts, const AttentionArgs& args, const Query& query,
-                  std::vector<float>& scratch) {
-  const PagePlace place{args.kv, parts.element_bytes};
-  const PagedKvShape& shape = args.kv.shape;
-  const int64_t first =
-      args.window > 0 ? std::max<int64_t>(0, query.position + 1 - args.window) : 0;
-  const int64_t count = query.position + 1 - first;
-  if (static_cast<int64_t>(scratch.size()) < query.heads * count)
-    scratch.resize(static_cast<size_t>(query.heads * count * 2));  // grows with the context
-  float* scores = scratch.data();
-
-  const float* q = args.q + query.row * args.q_stride + query.first_head * shape.key_dim;
-  for_runs(query, first, [&](int64_t offset, int64_t slot, int64_t length, PageId page) {
-    const CacheRun keys{place.key(page, query.kv_head, slot), length, shape.key_dim};
-    parts.score(q, query.heads, keys, scores + offset, count);
-  });
-
-  float sums[kHeadsTogether];
-  for (int64_t i = 0; i < query.heads; ++i) {
-    const int64_t head = query.first_head + i;
+void Walk::run_segment(const Tile& tile, int64_t segment, const Scratch& scratch,
+                       Partial to) const {
+  const Range whole = segment_range(segment);
+  const Range together = tile.seen_by_all_rows_together().within(whole);
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    const int64_t from = tile.sequence->first_row + tile.first_token + row;
+    std::copy_n(args_.q + from * args_.q_stride + tile.first_head * shape_.key_dim,
+                tile.heads * shape_.key_dim, scratch.q + row * tile.heads * shape_.key_dim);
+  }
+  const int64_t kv_head = tile.first_head / heads_per_kv_head_;
+  for (int64_t begin = together.begin; begin < together.end; begin += kBlock) {
+    const Range block{begin, std::min(begin + kBlock, together.end)};
+    read(*tile.sequence, kv_head, block, false, scratch.block);
+    parts_.math.score(scratch.q, tile.queries(), {scratch.block, block.size(), shape_.key_dim},
+                      scratch.scores + begin - together.begin, kSegment);
+  }
+  for (int64_t n = 0; n < tile.queries(); ++n) {
+    const Range seen = tile.seen(n / tile.heads).within(whole);
+    if (seen.is_empty()) continue;
+    const int64_t head = tile.first_head + n % tile.heads;
     const SoftenArgs soften{
-        .scale = args.scale,
-        .softcap = args.softcap,
-        .slope = args.alibi_slopes == nullptr ? 0.0F : args.alibi_slopes[head],
-        .sink = args.sinks == nullptr ? nullptr : args.sinks + head,
-    };
-    sums[i] = parts.soften(soften, scores + i * count, count);
+        .scale = args_.scale,
+        .softcap = args_.softcap,
+        .slope = args_.alibi_slopes == nullptr ? 0.0F : args_.alibi_slopes[head],
+        .first_distance = seen.begin - tile.position(n / tile.heads)};
+    const Softened softened = parts_.math.soften(
+        soften, scratch.scores + n * kSegment + seen.begin - together.begin, seen.size());
+    to.largest[n] = softened.largest;
+    to.sums[n] = softened.sum;
+  }
+  mix_segment(tile, whole, together, scratch, to);
+}
+
+// Positions that all rows see are mixed for all at once; those at the ends row by row. A row's
+// positions come in ascending order all the same.
+void Walk::mix_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
+                       Partial to) const {
+  std::fill_n(to.mixed, tile.queries() * shape_.value_dim, 0.0F);
+  Range common{tile.seen(tile.rows - 1).begin, tile.seen(0).end};
+  common = common.within(segment);
+  common.end = std::max(common.begin, common.end);
+  const auto mix = [&](Range positions, Range block, int64_t first_query, int64_t queries) {
+    if (positions.is_empty()) return;
+    const PositionBlock values{scratch.block + (positions.begin - block.begin) * shape_.value_dim,
+                               positions.size(), shape_.value_dim};
+    parts_.math.mix(scratch.scores + first_query * kSegment + positions.begin - together.begin,
+                    kSegment, queries, values, to.mixed + first_query * shape_.value_dim);
+  };
+  const auto mix_by_rows = [&](Range positions, Range block) {
+    if (positions.is_empty()) return;
+    for (int64_t row = 0; row < tile.rows; ++row)
+      mix(positions.within(tile.seen(row)), block, row * tile.heads, tile.heads);
+  };
+  const int64_t kv_head = tile.first_head / heads_per_kv_head_;
+  for (int64_t begin = together.begin; begin < together.end; begin += kBlock) {
+    const Range block{begin, std::min(begin + kBlock, together.end)};
+    read(*tile.sequence, kv_head, block, true, scratch.block);
+    mix_by_rows(block.within({begin, common.begin}), block);
+    mix(block.within(common), block, 0, tile.queries());
+    mix_by_rows(block.within({common.end, block.end}), block);
+  }
+}
+
+// The larger of two largest logits becomes the common one.
+void Walk::join(const Tile& tile, int64_t segment, const Partial& from, Partial to) const {
+  const int64_t dim = shape_.value_dim;
+  for (int64_t n = 0; n < tile.queries(); ++n) {
+    const Range seen = tile.seen(n / tile.heads);
+    if (seen.within(segment_range(segment)).is_empty()) continue;
+    const float* added = from.mixed + n * dim;
+    float* mixed = to.mixed + n * dim;
+    if (seen.begin / kSegment == segment) {  // the row's first
+      to.largest[n] = from.largest[n];
+      to.sums[n] = from.sums[n];
+      std::copy_n(added, dim, mixed);
+      continue;
+    }
+    const float largest = std::max(to.largest[n], from.largest[n]);
+    const float old_share = std::exp(to.largest[n] - largest);
+    const float new_share = std::exp(from.largest[n] - largest);
+    to.largest[n] = largest;
+    to.sums[n] = to.sums[n] * old_share + from.sums[n] * new_share;
+    for (int64_t d = 0; d < dim; ++d)
+      mixed[d] = mixed[d] * old_share + added[d] * new_share;
+  }
+}
+
+void Walk::finish(const Tile& tile, Partial total) const {
+  const int64_t dim = shape_.value_dim;
+  for (int64_t n = 0; n < tile.queries(); ++n) {
+    const int64_t row = tile.sequence->first_row + tile.first_token + n / tile.heads;
+    const int64_t head = tile.first_head + n % tile.heads;
+    float share = 1;
+    float sum = total.sums[n];
+    if (args_.sinks != nullptr) {  // one more logit, without a value
+      const float largest = std::max(total.largest[n], args_.sinks[head]);
+      share = std::exp(total.largest[n] - largest);
+      sum = sum * share + std::exp(args_.sinks[head] - largest);
+    }
+    const float factor = share / sum;
+    float* out = args_.out + row * args_.out_stride + head * dim;
+    for (int64_t d = 0; d < dim; ++d)
+      out[d] = total.mixed[n * dim + d] * factor;
+  }
+}
+
+void Walk::run_tile(const Tile& tile, Scratch& scratch) const {
+  for (int64_t segment = tile.first_segment(); segment < tile.end_segment(); ++segment) {
+    run_segment(tile, segment, scratch, scratch.partial);
+    join(tile, segment, scratch.partial, scratch.total);
+  }
+  finish(tile, scratch.total);
+}
+
+void Walk::run(const Exec& exec) const {
+  // Kept from step to step; the threads see the caller's by reference.
+  thread_local std::vector<Tile> tiles_memory;
+  thread_local std::vector<Task> tasks_memory;
+  thread_local std::vector<float> partials_memory;
+  std::vector<Tile>& tiles = tiles_memory;
+  std::vector<Task>& tasks = tasks_memory;
+  std::vector<float>& partials = partials_memory;
+  make_tiles(tiles);
+
+  const int64_t threads = exec.threads();
+  const bool is_shared =
+      threads > 1 && static_cast<int64_t>(tiles.size()) < threads * kTasksPerThread;
+  tasks.clear();
+  const int64_t stride = partial_size(kQueriesTogether);
+  int64_t lone_segments = 0;
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    const int64_t segments = tiles[i].end_segment() - tiles[i].first_segment();
+    if (!is_shared || segments == 1) {
+      tasks.push_back({i, -1, nullptr});
+      continue;
+    }
+    for (int64_t segment = tiles[i].first_segment(); segment < tiles[i].end_segment(); ++segment)
+      tasks.push_back({i, segment, nullptr});
+    lone_segments += segments;
+  }
+  if (static_cast<int64_t>(partials.size()) < lone_segments * stride)
+    partials.resize(static_cast<size_t>(lone_segments * stride));
+  float* next_partial = partials.data();
+  for (Task& task : tasks) {
+    if (task.segment < 0) continue;
+    task.partial = next_partial;
+    next_partial += stride;
   }
 
-  float* out = args.out + query.row * args.out_stride + query.first_head * shape.value_dim;
-  std::fill_n(out, query.heads * shape.value_dim, 0.0F);
-  for_runs(query, first, [&](int64_t offset, int64_t slot, int64_t length, PageId page) {
-    const CacheRun values{place.value(page, query.kv_head, slot), length, shape.value_dim};
-    parts.mix(scores + offset, count, query.heads, values, out);
+  // Threads take the next task when they are done with one: who does which changes nothing.
+  std::atomic<size_t> next_task{0};
+  exec.for_ranges(std::min(threads, static_cast<int64_t>(tasks.size())), 1, [&](int64_t, int64_t) {
+    thread_local std::vector<float> memory;
+    Scratch own = scratch(memory);
+    for (size_t i = next_task++; i < tasks.size(); i = next_task++) {
+      const Tile& tile = tiles[tasks[i].tile];
+      if (tasks[i].segment < 0) {
+        run_tile(tile, own);
+      } else {
+        run_segment(tile, tasks[i].segment, own, partial_at(tasks[i].partial, kQueriesTogether));
+      }
+    }
   });
-  for (int64_t i = 0; i < query.heads; ++i) {
-    for (int64_t d = 0; d < shape.value_dim; ++d)
-      out[i * shape.value_dim + d] /= sums[i];
+  if (lone_segments == 0) return;
+  thread_local std::vector<float> memory;
+  const Scratch own = scratch(memory);
+  for (const Task& task : tasks) {  // a tile's tasks lie together, its segments ascending
+    if (task.segment < 0) continue;
+    const Tile& tile = tiles[task.tile];
+    join(tile, task.segment, partial_at(task.partial, kQueriesTogether), own.total);
+    if (task.segment + 1 == tile.end_segment()) finish(tile, own.total);
   }
 }
 
 }  // namespace
 
-void store_kv(const AttentionParts& parts, const StoreKvArgs& args, const Exec& exec) {
-  const PagePlace place{args.kv, parts.element_bytes};
-  const PagedKvShape& shape = args.kv.shape;
-  const auto store_row = [&](const SequenceRows& sequence, int64_t token) {
-    const int64_t position = sequence.first_position + token;
-    const PageId page = sequence.pages[position / kPageTokens];
-    const int64_t slot = position % kPageTokens;
-    const float* k = args.k + (sequence.first_row + token) * args.k_stride;
-    const float* v = args.v + (sequence.first_row + token) * args.v_stride;
-    for (int64_t head = 0; head < shape.kv_heads; ++head) {
-      parts.store(k + head * shape.key_dim, shape.key_dim, place.key(page, head, slot));
-      parts.store(v + head * shape.value_dim, shape.value_dim, place.value(page, head, slot));
-    }
-  };
-  exec.for_ranges(count_rows(args.sequences), 16, [&](int64_t begin, int64_t end) {
-    int64_t index = 0;  // over all rows of all sequences
-    for (const SequenceRows& sequence : args.sequences) {
-      const int64_t from = std::max(begin, index) - index;
-      const int64_t to = std::min(end, index + sequence.tokens) - index;
-      for (int64_t token = from; token < to; ++token)
-        store_row(sequence, token);
-      index += sequence.tokens;
-    }
-  });
-}
-
-// Queries go to the threads in turn, kv head by kv head: causal rows grow longer, so taking turns
-// balances, and one head's keys stay in cache while all rows read them.
 void attend(const AttentionParts& parts, const AttentionArgs& args, const Exec& exec) {
-  const int64_t group = args.heads / args.kv.shape.kv_heads;
-  INGOT_DCHECK(group * args.kv.shape.kv_heads == args.heads);
-  const int64_t threads = exec.threads();
-  exec.for_ranges(threads, 1, [&](int64_t begin, int64_t end) {
-    thread_local std::vector<float> scratch;
-    int64_t turn = 0;
-    for (int64_t head = 0; head < args.heads;) {
-      const int64_t kv_head = head / group;
-      const int64_t heads = std::min(kHeadsTogether, (kv_head + 1) * group - head);
-      for (const SequenceRows& sequence : args.sequences) {
-        for (int64_t token = 0; token < sequence.tokens; ++token) {
-          const int64_t thread = turn++ % threads;
-          if (thread < begin || thread >= end) continue;
-          const Query query{sequence.pages,
-                            sequence.first_row + token,
-                            sequence.first_position + token,
-                            kv_head,
-                            head,
-                            heads};
-          attend_query(parts, args, query, scratch);
-        }
-      }
-      head += heads;
-    }
-  });
+  Walk(parts, args).run(exec);
 }
 
 }  // namespace ingot

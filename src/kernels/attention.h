@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causal attention of a ragged batch over paged keys and values: writes the new keys and values to
 // their pages, then lets every query row look at all earlier positions of its own sequence. Scores,
-// softmax and weighted sum run over positions in ascending order, per row and head by itself:
-// chunking, batch and threads change nothing.
+// softmax and weighted sum run over positions in ascending order, cut at fixed positions, per row
+// and head by itself: chunking, batch, page size and threads change nothing. Keys and values are
+// read as they are stored, a few positions at a time; pages wholly out of the window never.
 #pragma once
 
 #include <cstdint>
@@ -40,13 +41,13 @@ struct AttentionArgs {
 
 struct AttentionKernel {
   const char* name;
-  Layout layout;  // of the cache
+  KvCacheType type;
   Target target;
   void (*store)(const StoreKvArgs& args, const Exec& exec);
   void (*run)(const AttentionArgs& args, const Exec& exec);
 };
 std::span<const AttentionKernel> attention_kernels();
-// Null when the cache layout has no kernel.
-const AttentionKernel* choose_attention(Layout layout, TargetSet targets);
+// Every type has a scalar kernel, so there always is one.
+const AttentionKernel& choose_attention(KvCacheType type, TargetSet targets);
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/check.h"
 #include "kernels/attention.h"
 #include "kernels/attention_parts.h"
 #include "kernels/attention_ref.h"
@@ -12,24 +13,44 @@
 namespace ingot {
 namespace {
 
-// The shared walk with one kernel's parts.
-template <const AttentionParts& Parts>
-constexpr AttentionKernel kernel(const char* name, Layout layout, Target target) {
-  return {name, layout, target,
-          [](const StoreKvArgs& args, const Exec& exec) { store_kv(Parts, args, exec); },
-          [](const AttentionArgs& args, const Exec& exec) { attend(Parts, args, exec); }};
+// The shared walk with one target's arithmetic and one cache type's rows.
+template <const KvCodec& Codec, const AttentionMath& Math>
+constexpr AttentionKernel kernel(const char* name, KvCacheType type, Target target) {
+  return {name, type, target,
+          [](const StoreKvArgs& args, const Exec& exec) { store_kv(Codec, args, exec); },
+          [](const AttentionArgs& args, const Exec& exec) {
+            attend({Codec, Math}, args, exec);
+          }};
 }
+template <const KvCodec& Codec>
+constexpr AttentionKernel scalar(const char* name, KvCacheType type) {
+  return kernel<Codec, ref::kAttentionMath>(name, type, Target::kScalar);
+}
+#if INGOT_X86
+template <const KvCodec& Codec>
+constexpr AttentionKernel avx2(const char* name, KvCacheType type) {
+  return kernel<Codec, cpu::kAttentionMath>(name, type, Target::kAvx2);
+}
+#endif
 
-// Best first within a layout; each group closes with its scalar reference.
+// Best first within a type; each group closes with its scalar reference.
 constexpr AttentionKernel kAttentionKernels[] = {
 #if INGOT_X86
-    kernel<cpu::kAttentionF32>("attention_f32_avx2", Layout::kF32, Target::kAvx2),
-    kernel<cpu::kAttentionF16>("attention_f16_avx2", Layout::kF16, Target::kAvx2),
-    kernel<cpu::kAttentionBf16>("attention_bf16_avx2", Layout::kBF16, Target::kAvx2),
+    avx2<cpu::kCodecF32>("attention_f32_avx2", KvCacheType::kF32),
+    avx2<cpu::kCodecF16>("attention_f16_avx2", KvCacheType::kF16),
+    avx2<cpu::kCodecBf16>("attention_bf16_avx2", KvCacheType::kBF16),
+    avx2<cpu::kCodecFp8E4M3>("attention_fp8_e4m3_avx2", KvCacheType::kFp8E4M3),
+    avx2<cpu::kCodecFp8E5M2>("attention_fp8_e5m2_avx2", KvCacheType::kFp8E5M2),
+    avx2<cpu::kCodecInt8>("attention_int8_avx2", KvCacheType::kInt8),
+    avx2<cpu::kCodecInt4>("attention_int4_avx2", KvCacheType::kInt4),
 #endif
-    kernel<ref::kAttentionF32>("attention_f32_ref", Layout::kF32, Target::kScalar),
-    kernel<ref::kAttentionF16>("attention_f16_ref", Layout::kF16, Target::kScalar),
-    kernel<ref::kAttentionBf16>("attention_bf16_ref", Layout::kBF16, Target::kScalar),
+    scalar<ref::kCodecF32>("attention_f32_ref", KvCacheType::kF32),
+    scalar<ref::kCodecF16>("attention_f16_ref", KvCacheType::kF16),
+    scalar<ref::kCodecBf16>("attention_bf16_ref", KvCacheType::kBF16),
+    scalar<ref::kCodecFp8E4M3>("attention_fp8_e4m3_ref", KvCacheType::kFp8E4M3),
+    scalar<ref::kCodecFp8E5M2>("attention_fp8_e5m2_ref", KvCacheType::kFp8E5M2),
+    scalar<ref::kCodecInt8>("attention_int8_ref", KvCacheType::kInt8),
+    scalar<ref::kCodecInt4>("attention_int4_ref", KvCacheType::kInt4),
 };
 
 }  // namespace
@@ -38,11 +59,12 @@ std::span<const AttentionKernel> attention_kernels() {
   return kAttentionKernels;
 }
 
-const AttentionKernel* choose_attention(Layout layout, TargetSet targets) {
-  const auto it = std::ranges::find_if(kAttentionKernels, [&](const AttentionKernel& kernel) {
-    return kernel.layout == layout && targets.has(kernel.target);
+const AttentionKernel& choose_attention(KvCacheType type, TargetSet targets) {
+  const auto* it = std::ranges::find_if(kAttentionKernels, [&](const AttentionKernel& kernel) {
+    return kernel.type == type && targets.has(kernel.target);
   });
-  return it == std::end(kAttentionKernels) ? nullptr : &*it;
+  INGOT_CHECK(it != std::end(kAttentionKernels));
+  return *it;
 }
 
 }  // namespace ingot

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention in two halves: the walk over sequences, pages and threads (attention.cc, shared by
-// all), and the arithmetic on runs of positions that lie in one page (here, per cache layout and
-// target). No part may let a head or a position see how the walk was cut.
+// all), and the arithmetic on blocks of positions (here, per target; reading and writing rows also
+// per cache type). No part may let a query or a position see how the walk was cut.
 #pragma once
 
 #include <cstddef>
@@ -11,35 +11,52 @@
 
 namespace ingot {
 
-// A run of `count` positions' keys or values of one kv head: [count, dim] cache elements.
-struct CacheRun {
-  const std::byte* data;
+// How rows of the cache are written and read.
+struct KvCodec {
+  // Writes one row of `dim` floats. Not a number, or an infinity where the type has none and no
+  // largest value to stand for it, must read back as not a number.
+  void (*store)(const float* from, int64_t dim, std::byte* row);
+  // Reads `count` adjacent rows as floats [count, dim].
+  void (*load)(const std::byte* rows, int64_t count, int64_t dim, float* to);
+};
+
+// Keys or values of adjacent positions: [count, dim].
+struct PositionBlock {
+  const float* data;
   int64_t count;
   int64_t dim;
 };
 
 struct SoftenArgs {
   float scale;
-  float softcap;      // 0: none
-  float slope;        // 0: none; adds slope * (position - last)
-  const float* sink;  // one extra logit in the denominator, or null
+  float softcap;           // 0: none
+  float slope;             // 0: none; adds slope * (position - the query's own)
+  int64_t first_distance;  // of the first score: its position - the query's own
 };
 
-struct AttentionParts {
-  int64_t element_bytes;
-  // Writes `count` floats as cache elements.
-  void (*store)(const float* from, int64_t count, std::byte* to);
-  // scores[h * stride + i] = q[h] . key[i]; q is [heads, dim].
-  void (*score)(const float* q, int64_t heads, const CacheRun& keys, float* scores, int64_t stride);
-  // Turns one head's scores of ascending positions into exp(logit - largest), in place; returns
-  // their sum in that order, the sink's share included.
-  float (*soften)(const SoftenArgs& args, float* scores, int64_t count);
-  // out[h] += weights[h * stride + i] * value[i], i ascending; out is [heads, dim].
-  void (*mix)(const float* weights, int64_t stride, int64_t heads, const CacheRun& values,
+struct Softened {
+  float largest;  // logit
+  float sum;      // of exp(logit - largest)
+};
+
+struct AttentionMath {
+  // scores[n * stride + i] = q[n] . key[i]; q is [queries, dim].
+  void (*score)(const float* q, int64_t queries, const PositionBlock& keys, float* scores,
+                int64_t stride);
+  // Turns one query's scores of ascending positions into exp(logit - largest), in place, and sums
+  // them in that order.
+  Softened (*soften)(const SoftenArgs& args, float* scores, int64_t count);
+  // out[n] += weights[n * stride + i] * value[i], i ascending; out is [queries, dim].
+  void (*mix)(const float* weights, int64_t stride, int64_t queries, const PositionBlock& values,
               float* out);
 };
 
-void store_kv(const AttentionParts& parts, const StoreKvArgs& args, const Exec& exec);
+struct AttentionParts {
+  const KvCodec& codec;
+  const AttentionMath& math;
+};
+
+void store_kv(const KvCodec& codec, const StoreKvArgs& args, const Exec& exec);
 void attend(const AttentionParts& parts, const AttentionArgs& args, const Exec& exec);
 
 }  // namespace ingot

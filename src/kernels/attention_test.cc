@@ -29,14 +29,25 @@ struct Options {
 // Sequences of given lengths with random q, k and v, and a cache whose pages lie in random order.
 class Batch {
  public:
-  Batch(Random& random, const Options& given, Layout layout, std::vector<int64_t> sequence_lengths)
+  Batch(Random& random, const Options& given, KvCacheType type,
+        std::vector<int64_t> sequence_lengths, int64_t page_tokens = kDefaultPageTokens)
       : options(given), lengths(std::move(sequence_lengths)) {
-    kv.shape = {layout, given.kv_heads, given.key_dim, given.value_dim};
-    kv.page_stride = kv.shape.page_bytes() + 64;
+    kv.shape = {type, given.kv_heads, given.key_dim, given.value_dim, page_tokens};
     const int64_t rows = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+    q = random.normals(rows * given.heads * given.key_dim);
+    k = random.normals(rows * given.kv_heads * given.key_dim);
+    v = random.normals(rows * given.kv_heads * given.value_dim);
+    slopes = random.normals(given.heads);
+    sinks = random.normals(given.heads);
+    deal_pages(random);
+  }
+
+  // An empty cache, its pages of any size in any order.
+  void deal_pages(Random& random) {
+    kv.page_stride = kv.shape.page_bytes() + 64;
     int64_t page_count = 0;
     for (const int64_t length : lengths)
-      page_count += (length + kPageTokens - 1) / kPageTokens;
+      page_count += pages_of(length);
     cache.assign(static_cast<size_t>(page_count * kv.page_stride), std::byte{0xFF});  // NaNs
     kv.data = cache.data();
     pages.resize(static_cast<size_t>(page_count));
@@ -44,11 +55,9 @@ class Batch {
     for (size_t i = pages.size(); i > 1; --i)
       std::swap(pages[i - 1],
                 pages[static_cast<size_t>(random.whole(0, static_cast<int64_t>(i) - 1))]);
-    q = random.normals(rows * given.heads * given.key_dim);
-    k = random.normals(rows * given.kv_heads * given.key_dim);
-    v = random.normals(rows * given.kv_heads * given.value_dim);
-    slopes = random.normals(given.heads);
-    sinks = random.normals(given.heads);
+  }
+  int64_t pages_of(int64_t length) const {
+    return (length + kv.shape.page_tokens - 1) / kv.shape.page_tokens;
   }
 
   int64_t first_row(size_t sequence) const {
@@ -58,7 +67,7 @@ class Batch {
   SequenceRows rows(size_t sequence, int64_t first, int64_t tokens) const {
     int64_t page = 0;
     for (size_t i = 0; i < sequence; ++i)
-      page += (lengths[i] + kPageTokens - 1) / kPageTokens;
+      page += pages_of(lengths[i]);
     return {first_row(sequence) + first, tokens, first, pages.data() + page};
   }
   std::vector<SequenceRows> all() const {
@@ -92,7 +101,7 @@ class Batch {
   std::vector<int64_t> lengths;
   PagedKv kv;
   std::vector<std::byte> cache;
-  std::vector<PageId> pages;
+  PageTable pages;  // of all sequences, one after the other
   std::vector<float> q;
   std::vector<float> k;
   std::vector<float> v;
@@ -100,10 +109,33 @@ class Batch {
   std::vector<float> sinks;
 };
 
-double stored(float value, Layout layout) {
-  if (layout == Layout::kF16) return static_cast<double>(to_float(to_half(value)));
-  if (layout == Layout::kBF16) return static_cast<double>(to_float(to_bfloat16(value)));
-  return static_cast<double>(value);
+// What a scalar kernel makes of one head's key or value when it is written and read again: the
+// value's row with all its weight on one position.
+std::vector<double> stored(const float* row, int64_t dim, KvCacheType type) {
+  PagedKv kv{.shape = {type, 1, dim, dim}};
+  kv.page_stride = kv.shape.page_bytes();
+  std::vector<std::byte> cache(static_cast<size_t>(kv.page_stride));
+  kv.data = cache.data();
+  const PageId page = 0;
+  const SequenceRows rows{0, 1, 0, &page};
+  ThreadPool pool(1);
+  const Exec exec(pool);
+  const AttentionKernel& kernel = choose_attention(type, TargetSet::scalar_only());
+  const std::vector<float> zeros(static_cast<size_t>(dim));
+  std::vector<float> out(static_cast<size_t>(dim));
+  kernel.store({kv, zeros.data(), dim, row, dim, {&rows, 1}}, exec);
+  kernel.run({kv, zeros.data(), dim, out.data(), dim, 1, 1, 0, 0, nullptr, nullptr, {&rows, 1}},
+             exec);
+  return {out.begin(), out.end()};
+}
+// All rows of keys or values, as they come back from the cache.
+std::vector<double> stored(const std::vector<float>& rows, int64_t dim, KvCacheType type) {
+  std::vector<double> all;
+  for (size_t i = 0; i < rows.size(); i += static_cast<size_t>(dim)) {
+    const std::vector<double> row = stored(rows.data() + i, dim, type);
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  return all;
 }
 
 // One head of one row from the definition, in double, with an error bound for float arithmetic: a
@@ -112,9 +144,16 @@ struct Truth {
   std::vector<double> out;
   double bound = 0;
 };
-Truth truth(const Batch& batch, size_t sequence, int64_t position, int64_t head) {
+struct Cached {
+  explicit Cached(const Batch& batch)
+      : k(stored(batch.k, batch.options.key_dim, batch.kv.shape.type)),
+        v(stored(batch.v, batch.options.value_dim, batch.kv.shape.type)) {}
+  std::vector<double> k;
+  std::vector<double> v;
+};
+Truth truth(const Batch& batch, const Cached& cached, size_t sequence, int64_t position,
+            int64_t head) {
   const Options& o = batch.options;
-  const Layout layout = batch.kv.shape.layout;
   const int64_t kv_head = head / (o.heads / o.kv_heads);
   const int64_t first = o.window > 0 ? std::max<int64_t>(0, position + 1 - o.window) : 0;
   const int64_t base = batch.first_row(sequence);
@@ -127,8 +166,7 @@ Truth truth(const Batch& batch, size_t sequence, int64_t position, int64_t head)
       const double term =
           static_cast<double>(
               batch.q[static_cast<size_t>(((base + position) * o.heads + head) * o.key_dim + d)]) *
-          stored(batch.k[static_cast<size_t>(((base + i) * o.kv_heads + kv_head) * o.key_dim + d)],
-                 layout);
+          cached.k[static_cast<size_t>(((base + i) * o.kv_heads + kv_head) * o.key_dim + d)];
       sum += term;
       magnitude += std::fabs(term);
     }
@@ -156,8 +194,8 @@ Truth truth(const Batch& batch, size_t sequence, int64_t position, int64_t head)
   for (size_t i = 0; i < logits.size(); ++i) {
     for (int64_t d = 0; d < o.value_dim; ++d) {
       const int64_t row = base + first + static_cast<int64_t>(i);
-      const double value = stored(
-          batch.v[static_cast<size_t>((row * o.kv_heads + kv_head) * o.value_dim + d)], layout);
+      const double value =
+          cached.v[static_cast<size_t>((row * o.kv_heads + kv_head) * o.value_dim + d)];
       result.out[static_cast<size_t>(d)] += logits[i] / total * value;
       most = std::max(most, std::fabs(value));
     }
@@ -179,43 +217,71 @@ const std::vector<Options>& option_table() {
   return kTable;
 }
 
-TEST(Attention, EveryListedKernelMatchesTheDefinition) {
-  Random random(test_seed());
-  for (const AttentionKernel& kernel : attention_kernels()) {
-    if (!TargetSet::of_this_machine().has(kernel.target)) continue;
-    for (const Options& options : option_table()) {
-      SCOPED_TRACE(fmt::format("{} heads {} dim {}", kernel.name, options.heads, options.key_dim));
-      const Batch batch(random, options, kernel.layout, {1, 39, 17});
-      const std::vector<float> out = batch.run_all(kernel);
-      for (size_t sequence = 0; sequence < batch.lengths.size(); ++sequence) {
-        for (int64_t position = 0; position < batch.lengths[sequence]; ++position) {
-          for (int64_t head = 0; head < options.heads; ++head) {
-            const Truth expected = truth(batch, sequence, position, head);
-            const int64_t row = batch.first_row(sequence) + position;
-            for (int64_t d = 0; d < options.value_dim; ++d) {
-              const auto at =
-                  static_cast<size_t>((row * options.heads + head) * options.value_dim + d);
-              ASSERT_NEAR(out[at], expected.out[static_cast<size_t>(d)], expected.bound)
-                  << "position " << position << " head " << head;
-            }
-          }
+void expect_truth(const Batch& batch, const std::vector<float>& out, int64_t position_step) {
+  const Options& options = batch.options;
+  const Cached cached(batch);
+  for (size_t sequence = 0; sequence < batch.lengths.size(); ++sequence) {
+    for (int64_t position = batch.lengths[sequence] - 1; position >= 0; position -= position_step) {
+      for (int64_t head = 0; head < options.heads; ++head) {
+        const Truth expected = truth(batch, cached, sequence, position, head);
+        const int64_t row = batch.first_row(sequence) + position;
+        for (int64_t d = 0; d < options.value_dim; ++d) {
+          const auto at = static_cast<size_t>((row * options.heads + head) * options.value_dim + d);
+          ASSERT_NEAR(out[at], expected.out[static_cast<size_t>(d)], expected.bound)
+              << "position " << position << " head " << head;
         }
       }
     }
   }
 }
 
-// In chunks, one by one, alone or in company, with any number of threads: the same bits.
+TEST(Attention, EveryListedKernelMatchesTheDefinition) {
+  Random random(test_seed());
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    for (const Options& options : option_table()) {
+      SCOPED_TRACE(fmt::format("{} heads {} dim {}", kernel.name, options.heads, options.key_dim));
+      const Batch batch(random, options, kernel.type, {1, 39, 17});
+      expect_truth(batch, batch.run_all(kernel), 1);
+    }
+  }
+}
+
+// Beyond one segment of positions, where partial results are joined.
+TEST(Attention, LongSequencesMatchTheDefinition) {
+  Random random(test_seed());
+  for (const Options& options :
+       {Options{.heads = 3, .kv_heads = 1, .key_dim = 16, .value_dim = 24},
+        Options{.heads = 2, .kv_heads = 2, .key_dim = 16, .value_dim = 16, .has_sinks = true},
+        Options{.heads = 2, .kv_heads = 1, .key_dim = 16, .value_dim = 16, .window = 600},
+        Options{.heads = 2, .kv_heads = 1, .key_dim = 16, .value_dim = 16, .has_alibi = true}}) {
+    for (const AttentionKernel& kernel : attention_kernels()) {
+      if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+      if (kernel.target == Target::kScalar && kernel.type != KvCacheType::kF16) continue;  // slow
+      SCOPED_TRACE(fmt::format("{} window {}", kernel.name, options.window));
+      const Batch batch(random, options, kernel.type, {1100});
+      expect_truth(batch, batch.run_all(kernel), 97);
+    }
+  }
+}
+
+// In chunks, one by one, alone or in company, in pages of any size, with any number of threads: the
+// same bits.
 TEST(Attention, ARowDependsOnNothingButItsOwnSequence) {
   Random random(test_seed());
   for (const AttentionKernel& kernel : attention_kernels()) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
     for (const Options& options : option_table()) {
       SCOPED_TRACE(fmt::format("{} heads {} dim {}", kernel.name, options.heads, options.key_dim));
-      const Batch batch(random, options, kernel.layout, {23, 5, 41});
+      Batch batch(random, options, kernel.type, {23, 5, 41});
       const std::vector<float> whole = batch.run_all(kernel);
       EXPECT_EQ(whole, batch.run_all(kernel, 2));
       EXPECT_EQ(whole, batch.run_all(kernel, 3));
+      for (const int64_t page_tokens : {8, 32, 128}) {
+        batch.kv.shape.page_tokens = page_tokens;
+        batch.deal_pages(random);
+        EXPECT_EQ(whole, batch.run_all(kernel));
+      }
       std::vector<float> pieces = poisoned(static_cast<int64_t>(whole.size()));
       for (size_t sequence = 0; sequence < batch.lengths.size(); ++sequence) {
         for (int64_t first = 0; first < batch.lengths[sequence];) {
@@ -230,29 +296,126 @@ TEST(Attention, ARowDependsOnNothingButItsOwnSequence) {
   }
 }
 
+// A long sequence's segments are shared among threads where there are few heads; a sliding window
+// may have given pages back. Neither shows in the result.
+TEST(Attention, SharedSegmentsAndPagesGivenBackChangeNothing) {
+  Random random(test_seed());
+  constexpr int64_t kLength = 1700;
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    if (kernel.target == Target::kScalar || !TargetSet::of_this_machine().has(kernel.target))
+      continue;
+    for (const int64_t window : {0, 40, 700}) {
+      SCOPED_TRACE(fmt::format("{} window {}", kernel.name, window));
+      const Options options{
+          .heads = 3, .kv_heads = 1, .key_dim = 16, .value_dim = 24, .window = window};
+      Batch batch(random, options, kernel.type, {kLength});
+      const std::vector<float> whole = batch.run_all(kernel);
+      const int64_t width = options.heads * options.value_dim;
+      for (const int threads : {1, 2, 4}) {
+        const int64_t tokens = random.whole(1, 5);
+        const int64_t first = kLength - tokens;
+        std::vector<float> last = poisoned(static_cast<int64_t>(whole.size()));
+        if (window > 0) {
+          const int64_t gone = (first + 1 - window) / batch.kv.shape.page_tokens;
+          std::fill_n(batch.pages.begin(), gone, kNoPage);
+        }
+        const SequenceRows rows = batch.rows(0, first, tokens);
+        batch.run(kernel, {&rows, 1}, last, threads);
+        EXPECT_TRUE(
+            std::equal(whole.begin() + first * width, whole.end(), last.begin() + first * width))
+            << threads << " threads, " << tokens << " rows";
+      }
+    }
+  }
+}
+
 TEST(Attention, StoresTheSameBytesAsTheReference) {
   Random random(test_seed());
   for (const AttentionKernel& kernel : attention_kernels()) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
-    Batch batch(random, {.key_dim = 20, .value_dim = 12}, kernel.layout, {19});
-    batch.k[3] = std::numeric_limits<float>::quiet_NaN();
-    batch.k[4] = std::numeric_limits<float>::infinity();
-    batch.k[5] = 1e-7F;
-    batch.k[6] = 70000.0F;
-    batch.run_all(*choose_attention(kernel.layout, TargetSet::scalar_only()));
-    const std::vector<std::byte> expected = batch.cache;
-    std::ranges::fill(batch.cache, std::byte{0xFF});
-    batch.run_all(kernel);
-    EXPECT_EQ(batch.cache, expected) << kernel.name;
+    for (const int64_t key_dim : {20, 64, 21}) {
+      Batch batch(random, {.key_dim = key_dim, .value_dim = 12}, kernel.type, {61});
+      // All sizes of numbers, a row of zeros, and rows with what is no number.
+      for (size_t i = 0; i < batch.v.size(); ++i)
+        batch.v[i] *= std::ldexp(1.0F, static_cast<int>(random.whole(-24, 20)));
+      std::fill_n(batch.k.begin() + key_dim, key_dim, 0.0F);
+      batch.k[3] = std::numeric_limits<float>::quiet_NaN();
+      batch.k[4] = std::numeric_limits<float>::infinity();
+      batch.k[5] = 1e-7F;
+      batch.k[6] = 70000.0F;
+      batch.v[5] = -std::numeric_limits<float>::infinity();
+      batch.v[20] = -3e38F;
+      batch.v[21] = 3e38F;
+      batch.run_all(choose_attention(kernel.type, TargetSet::scalar_only()));
+      const std::vector<std::byte> expected = batch.cache;
+      std::ranges::fill(batch.cache, std::byte{0xFF});
+      batch.run_all(kernel);
+      EXPECT_EQ(batch.cache, expected) << kernel.name << " dim " << key_dim;
+    }
   }
 }
 
-TEST(Attention, HasAKernelForEveryCacheLayoutAndNoOther) {
-  for (const TargetSet targets : {TargetSet::scalar_only(), TargetSet::of_this_machine()}) {
-    for (const Layout layout : {Layout::kF32, Layout::kF16, Layout::kBF16})
-      EXPECT_NE(choose_attention(layout, targets), nullptr);
-    EXPECT_EQ(choose_attention(Layout::kQ8_0, targets), nullptr);
+// Every code of one byte, through the value of a single position.
+TEST(Attention, ReadsEveryCodeAsTheReferenceDoes) {
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    constexpr int64_t kDim = 256;
+    PagedKv kv{.shape = {kernel.type, 1, kDim, kDim}};
+    kv.page_stride = kv.shape.page_bytes();
+    std::vector<std::byte> cache(static_cast<size_t>(kv.page_stride));
+    for (size_t i = 0; i < cache.size(); ++i)
+      cache[i] = static_cast<std::byte>(i);
+    const int64_t value_row = kDefaultPageTokens * kv.shape.key_row_bytes();
+    std::fill_n(cache.begin(), value_row, std::byte{0});
+    if (kernel.type == KvCacheType::kInt8 || kernel.type == KvCacheType::kInt4) {
+      const int64_t scale = value_row + (kernel.type == KvCacheType::kInt8 ? kDim : kDim / 2);
+      cache[static_cast<size_t>(scale + 1)] = std::byte{0x3A};  // a number below 1
+      cache[static_cast<size_t>(kernel.type == KvCacheType::kInt4 ? scale + 3 : scale + 1)] =
+          std::byte{0x3B};
+    }
+    kv.data = cache.data();
+    const PageId page = 0;
+    const SequenceRows rows{0, 1, 0, &page};
+    ThreadPool pool(1);
+    const std::vector<float> q(static_cast<size_t>(kDim));
+    const auto run = [&](const AttentionKernel& one) {
+      std::vector<float> out = poisoned(kDim);
+      one.run({kv, q.data(), kDim, out.data(), kDim, 1, 1, 0, 0, nullptr, nullptr, {&rows, 1}},
+              Exec(pool));
+      return out;
+    };
+    const std::vector<float> expected =
+        run(choose_attention(kernel.type, TargetSet::scalar_only()));
+    const std::vector<float> out = run(kernel);
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (std::isnan(expected[i]))
+        EXPECT_TRUE(std::isnan(out[i])) << kernel.name << " code " << i;
+      else
+        EXPECT_EQ(out[i], expected[i]) << kernel.name << " code " << i;
+    }
   }
+}
+
+TEST(Attention, HasAKernelForEveryCacheType) {
+  for (const TargetSet targets : {TargetSet::scalar_only(), TargetSet::of_this_machine()}) {
+    for (const KvCacheType type : kv_cache_types())
+      EXPECT_EQ(choose_attention(type, targets).type, type);
+  }
+}
+
+TEST(PagedKv, NamesOfTypesGoBothWays) {
+  for (const KvCacheType type : kv_cache_types())
+    EXPECT_EQ(*parse_kv_cache_type(to_string(type)), type);
+  EXPECT_EQ(*parse_kv_cache_type("fp8"), KvCacheType::kFp8E4M3);
+  EXPECT_EQ(*parse_kv_cache_type("auto"), KvCacheType::kF16);
+  EXPECT_FALSE(parse_kv_cache_type("int3").is_ok());
+}
+
+TEST(PagedKv, PageSizesArePowersOfTwoFrom8To128) {
+  for (const int64_t size : {8, 16, 32, 64, 128})
+    EXPECT_TRUE(is_page_size(size));
+  for (const int64_t size : {-8, 0, 4, 12, 24, 256})
+    EXPECT_FALSE(is_page_size(size));
 }
 
 }  // namespace

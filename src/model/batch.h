@@ -7,16 +7,17 @@
 #include <span>
 #include <vector>
 
+#include "ingot/sampling.h"
 #include "kernels/paged_kv.h"
 
 namespace ingot {
 
-using TokenId = int32_t;
-
 struct BatchSequence {
-  int64_t tokens = 0;             // rows of this sequence in the batch, in order
-  int64_t first_position = 0;     // of its first row
-  std::span<const PageId> pages;  // covers positions [0, first_position + tokens)
+  int64_t tokens = 0;          // rows of this sequence in the batch, in order
+  int64_t first_position = 0;  // of its first row
+  // One per cache group, each covering positions [0, first_position + tokens); kNoPage for pages
+  // wholly out of the group's window as seen from first_position.
+  std::span<const PageTable> tables;
   // The length that length-dependent ropes (dynamic, longrope) are set for. Fixed for a sequence's
   // whole life, so that its cached keys stay valid: the length of its prompt.
   int64_t rope_length = 0;

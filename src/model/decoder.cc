@@ -14,41 +14,45 @@ void grow(std::vector<float>& buffer, int64_t size) {
 
 }  // namespace
 
-Decoder::Decoder(std::shared_ptr<const Model> model, Exec exec)
+Decoder::Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type)
     : model_(std::move(model)),
       exec_(exec),
+      attention_(&choose_attention(cache_type, model_->targets())),
+      norm_(&choose_norm(model_->targets())),
+      rope_(&choose_rope(model_->targets())),
+      elementwise_(&choose_elementwise(model_->targets())),
       activations_(model_->targets()),
-      inner_activations_(model_->targets()) {}
+      inner_activations_(model_->targets()) {
+  for (const RopeSpec& rope : model_->spec().ropes)
+    ropes_.emplace_back(rope, model_->spec().context);
+}
 
 Result<Decoder> Decoder::create(std::shared_ptr<const Model> model, Exec exec,
-                                Layout cache_layout) {
-  Decoder decoder(std::move(model), exec);
-  const TargetSet targets = decoder.model_->targets();
-  decoder.attention_ = choose_attention(cache_layout, targets);
-  if (decoder.attention_ == nullptr) {
-    return Status::unsupported("a KV cache of type {} is not supported; use f32, f16 or bf16",
-                               info(cache_layout).name);
+                                KvCacheType cache_type) {
+  return Decoder(std::move(model), exec, cache_type);
+}
+
+void Decoder::set_sequences(const Batch& batch, const KvCache& cache) {
+  INGOT_CHECK(cache.type() == attention_->type);
+  rows_ = static_cast<int64_t>(batch.tokens.size());
+  sequences_.resize(cache.groups().size());
+  for (size_t group = 0; group < sequences_.size(); ++group) {
+    sequences_[group].clear();
+    int64_t row = 0;
+    for (const BatchSequence& sequence : batch.sequences) {
+      INGOT_CHECK(sequence.tables.size() == sequences_.size());
+      const PageTable& table = sequence.tables[group];
+      INGOT_CHECK(static_cast<int64_t>(table.size()) * cache.page_tokens() >=
+                  sequence.first_position + sequence.tokens);
+      sequences_[group].push_back({row, sequence.tokens, sequence.first_position, table.data()});
+      row += sequence.tokens;
+    }
+    INGOT_CHECK(row == rows_);
   }
-  decoder.norm_ = &choose_norm(targets);
-  decoder.rope_ = &choose_rope(targets);
-  decoder.elementwise_ = &choose_elementwise(targets);
-  for (const RopeSpec& rope : decoder.model_->spec().ropes) {
-    decoder.ropes_.emplace_back(rope, decoder.model_->spec().context);
-  }
-  return decoder;
 }
 
 Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCache& cache) {
-  rows_ = static_cast<int64_t>(batch.tokens.size());
-  sequences_.clear();
-  int64_t row = 0;
-  for (const BatchSequence& sequence : batch.sequences) {
-    INGOT_CHECK(static_cast<int64_t>(sequence.pages.size()) * kPageTokens >=
-                sequence.first_position + sequence.tokens);
-    sequences_.push_back({row, sequence.tokens, sequence.first_position, sequence.pages.data()});
-    row += sequence.tokens;
-  }
-  INGOT_CHECK(row == rows_);
+  set_sequences(batch, cache);
   for (RopeTable& rope : ropes_)
     rope.fill(batch);
 
@@ -90,12 +94,12 @@ void Decoder::embed(const Batch& batch) {
     model_->embedding_in().linear.run(exec_, activations_, hidden_.data(), spec.hidden);
   }
   if (spec.learned_positions > 0) {
-    for (const SequenceRows& sequence : sequences_) {
-      for (int64_t i = 0; i < sequence.tokens; ++i) {
+    float* row = hidden_.data();
+    for (const BatchSequence& sequence : batch.sequences) {
+      for (int64_t i = 0; i < sequence.tokens; ++i, row += spec.hidden) {
         const int64_t position = sequence.first_position + i + spec.position_offset;
         INGOT_CHECK(position < spec.learned_positions);
-        elementwise_->add_scaled(hidden_.data() + (sequence.first_row + i) * spec.hidden,
-                                 model_->position_table().data() + position * spec.hidden, 1,
+        elementwise_->add_scaled(row, model_->position_table().data() + position * spec.hidden, 1,
                                  spec.hidden);
       }
     }
@@ -157,13 +161,14 @@ void Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cac
   rotate(spec);
   if (spec.norm_after_rope) normalize_qk(spec, weights);
 
-  const PagedKv kv = cache.layer(index);
+  const PagedKv& kv = cache.layer(index);
+  const std::vector<SequenceRows>& sequences = sequences_[cache.group_of(index)];
   attention_->store({.kv = kv,
                      .k = k_.data(),
                      .k_stride = spec.kv_heads * spec.key_dim,
                      .v = v_.data(),
                      .v_stride = spec.kv_heads * spec.value_dim,
-                     .sequences = sequences_},
+                     .sequences = sequences},
                     exec_);
   attention_->run(
       {.kv = kv,
@@ -177,7 +182,7 @@ void Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cac
        .window = spec.window,
        .alibi_slopes = weights.alibi_slopes.empty() ? nullptr : weights.alibi_slopes.data(),
        .sinks = weights.sinks.empty() ? nullptr : weights.sinks.data(),
-       .sequences = sequences_},
+       .sequences = sequences},
       exec_);
   inner_activations_.set(attended_.data(), rows_, out_width);
   weights.o.linear.run(exec_, inner_activations_, out, model_->spec().hidden);

@@ -26,8 +26,9 @@ namespace ingot {
 // Engine thread only.
 class Decoder {
  public:
-  // `cache_layout` chooses the attention kernel and must match the caches given to forward().
-  static Result<Decoder> create(std::shared_ptr<const Model> model, Exec exec, Layout cache_layout);
+  // `cache_type` chooses the attention kernel and must match the caches given to forward().
+  static Result<Decoder> create(std::shared_ptr<const Model> model, Exec exec,
+                                KvCacheType cache_type);
 
   const Model& model() const { return *model_; }
   // Runs the batch, writes its keys and values into their pages, and returns the logits of its
@@ -39,7 +40,8 @@ class Decoder {
   std::function<void(size_t layer, std::span<const float> hidden)> on_layer;
 
  private:
-  Decoder(std::shared_ptr<const Model> model, Exec exec);
+  Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type);
+  void set_sequences(const Batch& batch, const KvCache& cache);
   void embed(const Batch& batch);
   void run_layer(size_t index, const KvCache& cache);
   void attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out);
@@ -59,7 +61,7 @@ class Decoder {
   const RopeKernel* rope_ = nullptr;
   const ElementwiseKernels* elementwise_ = nullptr;
   std::vector<RopeTable> ropes_;
-  std::vector<SequenceRows> sequences_;
+  std::vector<std::vector<SequenceRows>> sequences_;  // per cache group; they differ in pages
   int64_t rows_ = 0;
   Activations activations_;
   Activations inner_activations_;  // for inputs inside a branch, while the branch's own stay packed

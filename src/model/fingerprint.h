@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which model this is: a digest of every tensor's name, shape, layout and bytes. Guards what is kept
-// on disk for one model against use with another; not meant to withstand forgery.
+// Which model this is: a digest of every tensor's name, shape, layout and bytes. Guards what is
+// kept on disk for one model against use with another; not meant to withstand forgery.
 #pragma once
 
 #include <array>

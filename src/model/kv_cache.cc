@@ -1,53 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/kv_cache.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
+#include "base/check.h"
 #include "base/checked.h"
 
 namespace ingot {
 namespace {
 
-constexpr int64_t kAlignment = 64;  // a cache line: pages never share one
+constexpr int64_t kAlignment = 64;  // a cache line: layers and pages never share one
 
-PagedKvShape shape_of(const LayerSpec& layer, Layout layout) {
+PagedKvShape shape_of(const LayerSpec& layer, KvCacheType type, int64_t page_tokens) {
   const auto& attention = std::get<AttentionSpec>(layer.mixer);
-  return {layout, attention.kv_heads, attention.key_dim, attention.value_dim};
+  return {type, attention.kv_heads, attention.key_dim, attention.value_dim, page_tokens};
+}
+
+int64_t aligned_bytes(const PagedKvShape& shape) {
+  return (shape.page_bytes() + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 }  // namespace
+
+std::vector<CacheGroup> cache_groups(const ModelSpec& spec, KvCacheType type, int64_t page_tokens) {
+  std::vector<CacheGroup> groups;
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    const int64_t window = std::get<AttentionSpec>(spec.layers[i].mixer).window;
+    auto it = std::ranges::find(groups, window, &CacheGroup::window);
+    if (it == groups.end()) it = groups.insert(it, {.window = window, .layers = {}});
+    it->layers.push_back(static_cast<int32_t>(i));
+    it->page_bytes += aligned_bytes(shape_of(spec.layers[i], type, page_tokens));
+  }
+  return groups;
+}
+
+int64_t kv_bytes_per_token(const ModelSpec& spec, KvCacheType type) {
+  int64_t bytes = 0;
+  for (const LayerSpec& layer : spec.layers)
+    bytes += shape_of(layer, type, 1).token_bytes();
+  return bytes;
+}
 
 void KvCache::Free::operator()(std::byte* memory) const {
   std::free(memory);  // NOLINT: pairs with aligned_alloc
 }
 
-Result<KvCache> KvCache::create(const ModelSpec& spec, int64_t pages, Layout layout) {
-  KvCache cache;
-  cache.pages_ = pages;
-  cache.layout_ = layout;
-  std::vector<int64_t> offsets;
-  for (const LayerSpec& layer : spec.layers) {
-    offsets.push_back(cache.page_stride_);
-    const int64_t bytes = shape_of(layer, layout).page_bytes();
-    cache.page_stride_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+KvCacheType default_cache_type(const ModelSpec& spec) {
+  int64_t page_bytes = 0;
+  for (const CacheGroup& group : cache_groups(spec, KvCacheType::kF32, kDefaultPageTokens))
+    page_bytes += group.page_bytes;
+  constexpr int64_t kSmall = int64_t{32} << 10;
+  return page_bytes <= kSmall * kDefaultPageTokens ? KvCacheType::kF32 : KvCacheType::kF16;
+}
+
+Result<KvCache> KvCache::create(const ModelSpec& spec, const KvCacheOptions& options) {
+  if (!is_page_size(options.page_tokens)) {
+    return Status::invalid_argument(
+        "a page of {} tokens cannot be had; use a power of two from {} to {}", options.page_tokens,
+        kSmallestPageTokens, kLargestPageTokens);
   }
-  const CheckedSize total = CheckedSize(pages) * CheckedSize(cache.page_stride_);
-  const auto fail = [&] {
-    return Status::resource_exhausted(
-        "no memory for a KV cache of {} tokens ({} MiB); use a smaller --ctx-size or "
-        "--kv-cache-dtype f16",
-        pages * kPageTokens, total.value_or(UINT64_MAX) >> 20);
-  };
-  if (!total.fits(uint64_t{1} << 46)) return fail();
-  // Not cleared: the kernel hands out zero pages on first touch, and no position is read before
-  // written.
-  cache.memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, *total.value())));
-  if (cache.memory_ == nullptr && *total.value() != 0) return fail();
-  for (size_t i = 0; i < spec.layers.size(); ++i) {
-    cache.layers_.push_back(
-        {shape_of(spec.layers[i], layout), cache.memory_.get() + offsets[i], cache.page_stride_});
+  KvCache cache;
+  cache.type_ = options.type;
+  cache.page_tokens_ = options.page_tokens;
+  cache.groups_ = cache_groups(spec, options.type, options.page_tokens);
+  cache.layers_.resize(spec.layers.size());
+  INGOT_CHECK(options.pages_per_group.size() == cache.groups_.size());
+  for (size_t i = 0; i < cache.groups_.size(); ++i) {
+    const CacheGroup& group = cache.groups_[i];
+    Pool& pool = cache.pools_.emplace_back();
+    pool.pages = options.pages_per_group[i];
+    const CheckedSize total = CheckedSize(pool.pages) * CheckedSize(group.page_bytes);
+    const auto fail = [&] {
+      return Status::resource_exhausted(
+          "no memory for a KV cache of {} tokens ({} MiB); use a smaller --ctx-size or a smaller "
+          "--kv-cache-dtype such as fp8, int8 or int4",
+          pool.pages * options.page_tokens, total.value_or(UINT64_MAX) >> 20);
+    };
+    if (!total.fits(uint64_t{1} << 46)) return fail();
+    // Not cleared: the kernel hands out zero pages on first touch, and no position is read before
+    // written.
+    pool.memory.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, *total.value())));
+    if (pool.memory == nullptr && *total.value() != 0) return fail();
+    int64_t offset = 0;
+    for (const int32_t layer : group.layers) {
+      const auto index = static_cast<size_t>(layer);
+      const PagedKvShape shape = shape_of(spec.layers[index], options.type, options.page_tokens);
+      cache.layers_[index] = {i, {shape, pool.memory.get() + offset, group.page_bytes}};
+      offset += aligned_bytes(shape);
+    }
   }
   return cache;
+}
+
+int64_t KvCache::size_bytes() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < groups_.size(); ++i)
+    bytes += pools_[i].pages * groups_[i].page_bytes;
+  return bytes;
+}
+
+std::span<std::byte> KvCache::page(size_t group, PageId page) {
+  INGOT_CHECK(group < pools_.size() && page >= 0 && page < pools_[group].pages);
+  const int64_t bytes = groups_[group].page_bytes;
+  return {pools_[group].memory.get() + page * bytes, static_cast<size_t>(bytes)};
+}
+
+std::span<const std::byte> KvCache::page(size_t group, PageId page) const {
+  INGOT_CHECK(group < pools_.size() && page >= 0 && page < pools_[group].pages);
+  const int64_t bytes = groups_[group].page_bytes;
+  return {pools_[group].memory.get() + page * bytes, static_cast<size_t>(bytes)};
+}
+
+void KvCache::copy_page(size_t group, PageId from, PageId to) {
+  const std::span<const std::byte> source = page(group, from);
+  if (from != to) std::memcpy(page(group, to).data(), source.data(), source.size());
 }
 
 }  // namespace ingot

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "model/bind.h"
-#include "model/kv_cache.h"
 
 namespace ingot {
 namespace {
@@ -190,16 +189,6 @@ Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoin
   INGOT_CHECK(plan.weights.layers.size() == plan.spec.layers.size());
   INGOT_TRY(Binder(*model, plan, options).bind());
   return std::shared_ptr<const Model>(std::move(model));
-}
-
-int64_t Model::kv_bytes_per_token(Layout cache) const {
-  int64_t bytes = 0;
-  for (const LayerSpec& layer : spec_.layers) {
-    const auto& attention = std::get<AttentionSpec>(layer.mixer);
-    const PagedKvShape shape{cache, attention.kv_heads, attention.key_dim, attention.value_dim};
-    bytes += shape.page_bytes() / kPageTokens;
-  }
-  return bytes;
 }
 
 }  // namespace ingot

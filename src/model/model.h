@@ -70,8 +70,6 @@ class Model {
   TargetSet targets() const { return targets_; }
   const Checkpoint& checkpoint() const { return *checkpoint_; }
   int64_t parameters() const { return parameters_; }
-  // Bytes one token's keys and values take in all layers together.
-  int64_t kv_bytes_per_token(Layout cache) const;
 
  private:
   friend class Binder;

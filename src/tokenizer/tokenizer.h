@@ -15,11 +15,9 @@
 
 #include "base/status.h"
 #include "formats/gguf.h"
+#include "ingot/sampling.h"
 
 namespace ingot {
-
-// (also in model/batch.h: a model never includes a tokenizer)
-using TokenId = int32_t;
 
 struct EncodeOptions {
   bool add_special = true;    // what the post-processor adds: bos, eos, [CLS] ...

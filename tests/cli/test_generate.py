@@ -136,10 +136,13 @@ def test_reference_kernels_agree(ingot):
     assert reference["ids"] == expected["ids"]
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "fp8", "fp8_e4m3", "fp8_e5m2", "int8",
+                                   "int4"])
 def test_every_cache_type_runs(ingot, dtype):
     result = greedy(ingot, "-p", PROMPT, "-n", 8, "--kv-cache-dtype", dtype)
     assert len(result["ids"]) == 8
+    small_pages = greedy(ingot, "-p", PROMPT, "-n", 8, "--kv-cache-dtype", dtype, "--block-size", 8)
+    assert small_pages["ids"] == result["ids"]
 
 
 @pytest.mark.parametrize("args", [

@@ -17,8 +17,12 @@ def test_inspect_knows_the_default_model(ingot):
     assert report["architecture"] == "llama" and report["supported"] is True
     assert report["parameters"] == 29368832
     assert report["context"] == 1024 and report["layers"] == 8
-    assert report["memory"]["kv_bytes_per_token"] == 8 * 4 * (64 + 64) * 4
-    assert report["memory"]["kv_bytes_full_context"] == 1024 * 8 * 4 * (64 + 64) * 4
+    row_bytes = {"f32": 256, "f16": 128, "bf16": 128, "fp8_e4m3": 64, "fp8_e5m2": 64, "int8": 66,
+                 "int4": 36}
+    per_token = {dtype: 8 * 4 * 2 * size for dtype, size in row_bytes.items()}
+    assert report["memory"]["kv_bytes_per_token"] == per_token
+    assert report["memory"]["kv_bytes_full_context"] == {dtype: 1024 * size
+                                                         for dtype, size in per_token.items()}
     names = {t["name"]: t for t in report["tensors"]}
     assert names["token_embd.weight"]["shape"] == [8192, 512]
     total = sum(t["bytes"] for t in report["tensors"])

@@ -6,8 +6,13 @@
 
 namespace ingot::cpu {
 
-extern const AttentionParts kAttentionF32;
-extern const AttentionParts kAttentionF16;
-extern const AttentionParts kAttentionBf16;
+extern const KvCodec kCodecF32;
+extern const KvCodec kCodecF16;
+extern const KvCodec kCodecBf16;
+extern const KvCodec kCodecFp8E4M3;
+extern const KvCodec kCodecFp8E5M2;
+extern const KvCodec kCodecInt8;
+extern const KvCodec kCodecInt4;
+extern const AttentionMath kAttentionMath;
 
 }  // namespace ingot::cpu
