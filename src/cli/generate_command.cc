@@ -61,9 +61,10 @@ class GenerateCommand : public Command {
     INGOT_TRY(const LoadedModel model, load_model(model_));
     SoloRequest request;
     INGOT_TRY(request.prompt, read_prompt(prompt_, model.text));
-    INGOT_TRY(request.sampling, sampling_of(sampling_, model.sampling));
+    INGOT_TRY(request.sampling, sampling_of(sampling_, model.sampling, model.text.tokenizer.get()));
     request.max_tokens = max_tokens_;
-    if (!ignores_eos_) request.stop_ids = model.stop_ids;
+    request.sampling.ignore_eos = ignores_eos_;
+    request.stop_ids = model.stop_ids;
     if (json_ && logprobs_ >= 0) request.logprobs = logprobs_;
     if (json_ && prompt_logprobs_ >= 0) request.prompt_logprobs = prompt_logprobs_;
     if (!stops_.empty() && model.text.tokenizer == nullptr)

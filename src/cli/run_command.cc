@@ -58,7 +58,8 @@ class RunCommand : public Command {
       INGOT_TRY(options_.chat_template, read_text(template_file_));
     }
     INGOT_TRY(const LoadedModel model, load_model(model_));
-    INGOT_TRY(options_.sampling, sampling_of(sampling_, model.sampling));
+    INGOT_TRY(options_.sampling,
+              sampling_of(sampling_, model.sampling, model.text.tokenizer.get()));
     INGOT_TRY(const std::unique_ptr<Solo> solo, start_solo(model, model_));
     INGOT_TRY(ChatSession session, ChatSession::create(model, *solo, options_));
     LineHistory history(history_file());

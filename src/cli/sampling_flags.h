@@ -10,20 +10,25 @@
 #include <vector>
 
 #include "base/status.h"
-#include "engine/sampling.h"
+#include "engine/sampling_params.h"
+#include "tokenizer/tokenizer.h"
 
 namespace ingot {
 
 // What the user gave; everything else stays as the model's makers say.
 struct SamplingFlags {
   std::vector<std::pair<std::string, std::string>> given;  // parameter, value
+  std::vector<std::string> bad_words;
+  std::vector<std::string> dry_breakers;  // "none" alone: no breakers
 };
 
 void add_sampling_flags(CLI::App& command, SamplingFlags& flags);
-// The model's `defaults` with the given values over them. Without a given seed, a fresh one.
-Result<SamplingParams> sampling_of(const SamplingFlags& flags, const SamplingParams& defaults);
+// The model's `defaults` with the given values over them. Without a given seed, a fresh one. Words
+// need the tokenizer, which may be null otherwise.
+Result<SamplingParams> sampling_of(const SamplingFlags& flags, const SamplingParams& defaults,
+                                   const Tokenizer* tokenizer);
 
-// `name` with dashes or underscores ("top_k", "top-k"), or a short form ("temp").
+// `name` with dashes or underscores ("top_k", "top-k"), or a short form ("temp"). Lists grow.
 Status set_sampling(SamplingParams& params, std::string_view name, std::string_view value);
 // Every parameter and its value, for `/show`.
 std::vector<std::pair<std::string, std::string>> list_sampling(const SamplingParams& params);

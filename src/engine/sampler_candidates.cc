@@ -200,15 +200,12 @@ void Candidates::keep_best(size_t count) {
 }
 
 // Where the weights of the keys, largest first, reach `target`. More than a few keys are put into
-// buckets by size; then only the bucket in which it happens is sorted.
-Cut Candidates::find_cut(std::span<const float> keys, std::span<const float> weights, double target,
-                         bool until_above) {
-  const auto [low, high] = std::ranges::minmax(keys);
+// buckets over [low, high], which holds them all; only the bucket in which it happens is sorted.
+Cut Candidates::find_cut(std::span<const float> keys, std::span<const float> weights, float low,
+                         float high, double target, bool until_above) {
   const float range = high - low;
   const float step = range > 0 ? static_cast<float>(kBuckets - 1) / range : 0.0F;
-  const auto bucket_of = [&, top = high](float key) {
-    return static_cast<size_t>((top - key) * step);
-  };
+  const auto bucket_of = [&](float key) { return static_cast<size_t>((high - key) * step); };
   double sum = 0;
   size_t bucket = 0;
   const bool has_buckets = keys.size() > kSortDirectly && std::isfinite(step) && range < kWidest;
@@ -261,17 +258,17 @@ void Candidates::keep_nucleus(double share) {
     const WeightSums sums = kernels_->weigh(near, count, top_, scale_, near_weights,
                                             room_for(block_sums_, logit_blocks(count)));
     if (sums.weight < target && reach < kInfinity) continue;
-    keep(find_cut({near, count}, {near_weights, count}, target, false));
+    keep(find_cut({near, count}, {near_weights, count}, floor, top_, target, false));
     return;
   }
 }
 
-void Candidates::keep_by_keys(std::span<const float> keys, double share) {
+void Candidates::keep_by_keys(std::span<const float> keys, float lowest_key, double share) {
   const std::span<const float> each = weights();
   double sum = 0;
   for (size_t i = 0; i < logit_blocks(size()); ++i)
     sum += static_cast<double>(block_sums_[i]);
-  const Cut cut = find_cut(keys, each, share * sum, true);
+  const Cut cut = find_cut(keys, each, lowest_key, 0, share * sum, true);
   size_t ties = 0;
   filter(keys, [&](float key) { return key > cut.key || (key == cut.key && ++ties <= cut.ties); });
 }

@@ -57,8 +57,8 @@ class Candidates {
   void keep_from(float floor);
   // The fewest of the most likely whose weights reach `share` of the total.
   void keep_nucleus(double share);
-  // The same with the order given by `keys` (largest first) and weights(): until the sum is above.
-  void keep_by_keys(std::span<const float> keys, double share);
+  // The same in the order of `keys` in [lowest_key, 0], largest first: until the sum is above.
+  void keep_by_keys(std::span<const float> keys, float lowest_key, double share);
   void keep(Cut cut);
   void remove_above(Cut cut);  // the complement, less the last of the ties: see XTC
 
@@ -71,8 +71,8 @@ class Candidates {
 
  private:
   float find_floor(size_t count);
-  Cut find_cut(std::span<const float> keys, std::span<const float> weights, double target,
-               bool until_above);
+  Cut find_cut(std::span<const float> keys, std::span<const float> weights, float low, float high,
+               double target, bool until_above);
   template <class Keep>
   void filter(std::span<const float> keys, Keep&& keep);
   void gather(size_t count);

@@ -38,7 +38,8 @@ void cut_typical_p(float share, std::vector<float>& keys, Candidates& candidates
   if (share >= 1 || candidates.size() < 2) return;
   const WeightSums sums = candidates.total();
   // -log p - H is log(sum) - a - H, with H = log(sum) - E[a].
-  const auto expected = static_cast<float>(sums.exponent / sums.weight);
+  const float expected =
+      std::clamp(static_cast<float>(sums.exponent / sums.weight), kLowestExponent, 0.0F);
   if (keys.size() < candidates.size()) keys.resize(candidates.size());
   const std::span<const float> logits = candidates.logits();
   const float top = candidates.top();
@@ -47,7 +48,8 @@ void cut_typical_p(float share, std::vector<float>& keys, Candidates& candidates
     const float exponent = std::max((logits[i] - top) * scale, kLowestExponent);
     keys[i] = -std::fabs(expected - exponent);
   }
-  candidates.keep_by_keys(std::span(keys).first(logits.size()), static_cast<double>(share));
+  candidates.keep_by_keys(std::span(keys).first(logits.size()), kLowestExponent,
+                          static_cast<double>(share));
 }
 
 void cut_top_p(float share, Candidates& candidates) {
