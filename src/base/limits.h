@@ -69,4 +69,11 @@ inline constexpr uint64_t kTemplateOutputBytes = 4 * kMiB;  // plus the size of 
 inline constexpr int64_t kTemplateRange = 100'000;
 inline constexpr int kTemplateDepth = 64;
 
+// Pages of the cache kept on disk (docs/formats/kv-page.md).
+inline constexpr uint32_t kKvPageTokens = 4'096;  // in one page
+inline constexpr uint32_t kKvPageGroups = 32;
+inline constexpr uint32_t kKvPageLayoutBytes = 4'096;
+inline constexpr uint64_t kKvPageBytes = kGiB;
+inline constexpr size_t kKvPageFiles = 262'144;  // indexed of one directory
+
 }  // namespace ingot::limits
