@@ -113,6 +113,8 @@ class TextStream {
   virtual ~TextStream() = default;
   // Waits for the next event; nothing when the request is over: status() then says how.
   virtual std::optional<TextEvent> next() = 0;
+  // Whether next() would return at once; waits so long for it.
+  virtual bool wait_for(std::chrono::milliseconds time) = 0;
   virtual void cancel() = 0;
   virtual Status status() const = 0;
 };

@@ -2,14 +2,16 @@
 #include "api/chat_session.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "api/render_prompt.h"
-#include "api/stop_strings.h"
 
 namespace ingot {
 namespace {
 
 constexpr std::string_view kPlainStop = "\nUser:";
+// How long a wish to stop may go unheard while nothing is said.
+constexpr std::chrono::milliseconds kPatience{50};
 
 Json message_of(std::string_view role, std::string text) {
   return Json{{"role", role}, {"content", std::move(text)}};
@@ -31,12 +33,13 @@ void drop_oldest_turn(Json& messages) {
 
 }  // namespace
 
-ChatSession::ChatSession(const LoadedModel& model, Solo& solo, ChatOptions options)
-    : model_(&model), solo_(&solo), options_(std::move(options)) {}
+ChatSession::ChatSession(TextEngine& engine, ChatOptions options)
+    : engine_(&engine), model_(&engine.model()), options_(std::move(options)) {}
 
-Result<ChatSession> ChatSession::create(const LoadedModel& model, Solo& solo, ChatOptions options) {
+Result<ChatSession> ChatSession::create(TextEngine& engine, ChatOptions options) {
+  const LoadedModel& model = engine.model();
   if (model.text.tokenizer == nullptr) return model.text.tokenizer_status;
-  ChatSession session(model, solo, std::move(options));
+  ChatSession session(engine, std::move(options));
   if (!session.options_.chat_template.empty()) {
     INGOT_TRY(session.template_,
               ChatTemplate::parse(session.options_.chat_template, "chat template"));
@@ -79,7 +82,7 @@ Result<std::vector<TokenId>> ChatSession::prompt_ids(const Json& messages) const
 
 // Drops old turns until the prompt leaves room for an answer.
 Result<std::vector<TokenId>> ChatSession::fit(Json& messages, ChatTurn& turn) const {
-  const int64_t context = solo_->context();
+  const int64_t context = engine_->context();
   const int64_t room =
       options_.max_tokens >= 0 ? std::min(options_.max_tokens, context / 2) : context / 4;
   while (true) {
@@ -104,36 +107,51 @@ Result<std::vector<TokenId>> ChatSession::fit(Json& messages, ChatTurn& turn) co
 
 Result<ChatTurn> ChatSession::answer(Json messages, const OnText& on_text) {
   ChatTurn turn;
-  SoloRequest request;
-  INGOT_TRY(request.prompt, fit(messages, turn));
+  TextRequest request;
+  INGOT_TRY(request.prompt_ids, fit(messages, turn));
   request.max_tokens = options_.max_tokens;
   request.sampling = options_.sampling;
   request.sampling.seed += regenerations_;
-  request.stop_ids = model_->stop_ids;
-  turn.prompt_tokens = static_cast<int64_t>(request.prompt.size());
-
-  TextDecoder decoder(*model_->text.tokenizer);
-  StopStrings stops(template_ ? std::vector<std::string>{}
-                              : std::vector<std::string>{std::string(kPlainStop)});
-  const auto emit = [&](std::string piece) {
-    if (!template_ && turn.text.empty()) piece.erase(0, piece.find_first_not_of(' '));
-    turn.text += piece;
-    return on_text(piece);
-  };
-  INGOT_TRY(const SoloResult result, solo_->generate(request, [&](TokenId id) {
-    const bool wants_more = emit(stops.push(decoder.push(id)));
-    return wants_more && !stops.has_matched();
-  }));
-  emit(stops.push(decoder.finish()) + stops.finish());
-
-  turn.finish = stops.has_matched() ? FinishReason::kStop : result.finish;
-  turn.reused_tokens = result.reused_tokens;
-  turn.answer_tokens = static_cast<int64_t>(result.ids.size());
-  turn.prompt_seconds = result.prompt_seconds;
-  turn.decode_seconds = result.decode_seconds;
+  request.sampling.eos_ids = model_->stop_ids;
+  if (!template_) request.stop = {std::string(kPlainStop)};
+  turn.prompt_tokens = static_cast<int64_t>(request.prompt_ids.size());
+  INGOT_TRY(const std::unique_ptr<TextStream> stream, engine_->submit(request));
+  INGOT_TRY(listen(*stream, on_text, turn));
   messages.push_back(message_of("assistant", turn.text));
   messages_ = std::move(messages);
   return turn;
+}
+
+Status ChatSession::listen(TextStream& stream, const OnText& on_text, ChatTurn& turn) const {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  bool wants_more = true;
+  const auto emit = [&](std::string_view piece) {
+    if (wants_more && !on_text(piece)) {
+      wants_more = false;
+      stream.cancel();
+    }
+  };
+  while (true) {
+    while (!stream.wait_for(kPatience))
+      emit("");
+    std::optional<TextEvent> event = stream.next();
+    if (!event) break;
+    if (event->kind == TextEvent::Kind::kPrompt) {
+      turn.reused_tokens = event->prompt->reused_tokens;
+      turn.prompt_seconds = seconds();
+      continue;
+    }
+    if (!template_ && turn.text.empty()) event->text.erase(0, event->text.find_first_not_of(' '));
+    if (wants_more) turn.text += event->text;
+    if (event->kind == TextEvent::Kind::kToken) ++turn.answer_tokens;
+    if (event->kind == TextEvent::Kind::kFinish) turn.finish = event->reason;
+    emit(event->text);
+  }
+  turn.decode_seconds = seconds() - turn.prompt_seconds;
+  return stream.status();
 }
 
 }  // namespace ingot

@@ -14,7 +14,7 @@
 #include "api/loaded_model.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "engine/solo.h"
+#include "ingot/engine.h"
 
 namespace ingot {
 
@@ -36,15 +36,15 @@ struct ChatTurn {
   double decode_seconds = 0;
 };
 
-// Sees the answer in pieces of whole characters, one call per token (the piece may be empty while
-// text is held back); returning false stops the answer.
+// Sees the answer in pieces of whole characters; called with an empty piece now and then while
+// there is no text. Returning false stops the answer.
 using OnText = std::function<bool(std::string_view)>;
 
 // Models without a template get a plain "User: ... Assistant:" form. Single thread.
 class ChatSession {
  public:
-  // `model` and `solo` must outlive it.
-  static Result<ChatSession> create(const LoadedModel& model, Solo& solo, ChatOptions options);
+  // `engine` must outlive it.
+  static Result<ChatSession> create(TextEngine& engine, ChatOptions options);
 
   // Adds the user's message, answers it. When the conversation no longer fits, the oldest turns are
   // dropped (the system message stays). An error leaves the conversation as it was before.
@@ -58,13 +58,15 @@ class ChatSession {
   void set_messages(Json messages) { messages_ = std::move(messages); }
 
  private:
-  ChatSession(const LoadedModel& model, Solo& solo, ChatOptions options);
+  ChatSession(TextEngine& engine, ChatOptions options);
   Result<std::vector<TokenId>> prompt_ids(const Json& messages) const;
   Result<std::vector<TokenId>> fit(Json& messages, ChatTurn& turn) const;
   Result<ChatTurn> answer(Json messages, const OnText& on_text);
 
+  Status listen(TextStream& stream, const OnText& on_text, ChatTurn& turn) const;
+
+  TextEngine* engine_;
   const LoadedModel* model_;
-  Solo* solo_;
   ChatOptions options_;
   std::optional<ChatTemplate> template_;
   Json messages_ = Json::array();

@@ -16,6 +16,7 @@ class Stream final : public TextStream {
       : engine_(&engine), id_(id), sink_(std::move(sink)) {}
   ~Stream() override { engine_->cancel(id_); }
   std::optional<TextEvent> next() override { return sink_->next(); }
+  bool wait_for(std::chrono::milliseconds time) override { return sink_->wait_for(time); }
   void cancel() override { engine_->cancel(id_); }
   Status status() const override { return sink_->status(); }
 

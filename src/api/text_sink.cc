@@ -113,6 +113,11 @@ std::optional<TextEvent> TextSink::next() {
   return event;
 }
 
+bool TextSink::wait_for(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return has_event_.wait_for(lock, time, [&] { return !events_.empty() || is_over_; });
+}
+
 Status TextSink::status() const {
   const std::scoped_lock lock(mutex_);
   return status_;

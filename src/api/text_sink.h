@@ -3,6 +3,7 @@
 // strings, and queues events for whoever holds the stream.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -41,6 +42,7 @@ class TextSink final : public RequestSink {
   void on_end(const Status& status) override;
 
   std::optional<TextEvent> next();
+  bool wait_for(std::chrono::milliseconds time);
   Status status() const;
 
  private:

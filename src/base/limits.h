@@ -76,4 +76,11 @@ inline constexpr size_t kSamplingBreakers = 1 << 16;     // searched by bisectio
 inline constexpr size_t kSamplingSequenceTokens = 64;    // one word or breaker
 inline constexpr int32_t kBeams = 64;
 
+// Pages of the cache kept on disk (docs/formats/kv-page.md).
+inline constexpr uint32_t kKvPageTokens = 4'096;  // in one page
+inline constexpr uint32_t kKvPageGroups = 32;
+inline constexpr uint32_t kKvPageLayoutBytes = 4'096;
+inline constexpr uint64_t kKvPageBytes = kGiB;
+inline constexpr size_t kKvPageFiles = 262'144;  // indexed of one directory
+
 }  // namespace ingot::limits

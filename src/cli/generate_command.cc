@@ -3,11 +3,15 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "api/stop_strings.h"
+#include "api/text_engine.h"
 #include "cli/command.h"
+#include "cli/engine_flags.h"
+#include "cli/interrupt.h"
 #include "cli/logprobs_json.h"
 #include "cli/model_flags.h"
 #include "cli/output.h"
@@ -53,73 +57,147 @@ class GenerateCommand : public Command {
     command->add_flag("--json", json_,
                       "Print one object: prompt_ids, ids, text, finish_reason, ...");
     command->add_flag("-v,--verbose", verbose_, "Print speed to standard error");
+    command->add_option("--n", n_, "Answers to the one prompt")
+        ->check(CLI::Range(1, 256))
+        ->type_name("N");
+    command->add_option("--best-of", best_of_, "Make so many answers and print the likeliest")
+        ->check(CLI::Range(1, 256))
+        ->type_name("N");
+    command->add_option("--beam-width", beam_width_, "Beam search with so many beams")
+        ->check(CLI::Range(1, 64))
+        ->type_name("N");
+    command
+        ->add_option("--length-penalty", length_penalty_,
+                     "Beam search: above 1 favours long answers, below 1 short ones")
+        ->type_name("X");
     add_sampling_flags(*command, sampling_);
+    add_engine_flags(*command, engine_);
     return command;
   }
 
   Status run() override {
-    INGOT_TRY(const LoadedModel model, load_model(model_));
-    SoloRequest request;
-    INGOT_TRY(request.prompt, read_prompt(prompt_, model.text));
+    INGOT_TRY(LoadedModel model, load_model(model_));
+    TextRequest request;
+    INGOT_TRY(request.prompt_ids, read_prompt(prompt_, model.text));
     INGOT_TRY(request.sampling, sampling_of(sampling_, model.sampling, model.text.tokenizer.get()));
-    request.max_tokens = max_tokens_;
+    request.sampling.eos_ids = model.stop_ids;
     request.sampling.ignore_eos = ignores_eos_;
-    request.stop_ids = model.stop_ids;
-    if (json_ && logprobs_ >= 0) request.logprobs = logprobs_;
-    if (json_ && prompt_logprobs_ >= 0) request.prompt_logprobs = prompt_logprobs_;
-    if (!stops_.empty() && model.text.tokenizer == nullptr)
-      return model.text.tokenizer_status.with_context("--stop needs a tokenizer");
-    INGOT_TRY(const std::unique_ptr<Solo> solo, start_solo(model, model_));
-    return answer(*solo, request, model.text.tokenizer.get());
+    if (json_ && logprobs_ >= 0) request.sampling.logprobs = logprobs_;
+    if (json_ && prompt_logprobs_ >= 0) request.sampling.prompt_logprobs = prompt_logprobs_;
+    request.max_tokens = max_tokens_;
+    request.stop = stops_;
+    request.n = n_;
+    request.best_of = best_of_;
+    if (beam_width_ > 0) request.beam = BeamOptions{beam_width_, length_penalty_, false};
+    engine_.engine.max_num_seqs =
+        std::max<int64_t>({engine_.engine.max_num_seqs, n_, best_of_, beam_width_});
+    INGOT_TRY(const EngineFlags flags, engine_flags(engine_, model_));
+    INGOT_TRY(const std::unique_ptr<TextEngine> engine, start_engine(std::move(model), flags));
+    return answer(*engine, request);
   }
 
  private:
-  // Without a tokenizer the "text" is the ids themselves.
-  Status answer(Solo& solo, const SoloRequest& request, const Tokenizer* tokenizer) const {
-    std::optional<TextDecoder> decoder;
-    if (tokenizer != nullptr) decoder.emplace(*tokenizer);
-    StopStrings stops(stops_);
+  struct Answer {
+    std::vector<TokenId> ids;
     std::string text;
+    std::vector<PositionLogprobs> logprobs;
+    FinishReason reason = FinishReason::kStop;
+  };
+
+  // Ctrl-C ends the answer where it is and prints what there is.
+  Status answer(TextEngine& engine, const TextRequest& request) const {
+    const InterruptScope interrupt;
+    RunStats stats{.prompt_tokens = static_cast<int64_t>(request.prompt_ids.size())};
+    std::vector<Answer> answers(static_cast<size_t>(request.n));
+    std::shared_ptr<const PromptReport> prompt;
+    const bool has_text = engine.model().text.tokenizer != nullptr;
+    const auto start = std::chrono::steady_clock::now();
+    INGOT_TRY(const std::unique_ptr<TextStream> stream, engine.submit(request));
     Status written;
-    const auto emit = [&](const std::string& piece) {
-      text += piece;
-      if (!json_)
-        written = print(is_terminal(STDOUT_FILENO) ? without_control_characters(piece) : piece);
-    };
-    INGOT_TRY(SoloResult result, solo.generate(request, [&](TokenId id) {
-      emit(decoder ? stops.push(decoder->push(id)) : fmt::format("{} ", id));
-      return written.is_ok() && !stops.has_matched();
-    }));
+    while (true) {
+      while (!stream->wait_for(std::chrono::milliseconds(50)))
+        if (InterruptScope::was_pressed()) stream->cancel();
+      std::optional<TextEvent> event = stream->next();
+      if (!event) break;
+      if (event->kind == TextEvent::Kind::kPrompt) {
+        prompt = event->prompt;
+        stats.prompt_seconds = seconds_since(start);
+        continue;
+      }
+      Answer& answer = answers[static_cast<size_t>(event->choice)];
+      if (event->kind == TextEvent::Kind::kToken) {
+        answer.ids.push_back(event->id);
+        ++stats.answer_tokens;
+        if (!has_text) event->text = fmt::format("{} ", event->id);  // the ids stand for themselves
+        if (event->logprobs) answer.logprobs.push_back(std::move(*event->logprobs));
+      } else {
+        answer.reason = event->reason;
+      }
+      answer.text += event->text;
+      if (!json_ && request.n == 1) written = print_piece(event->text);
+      if (!written.is_ok() || InterruptScope::was_pressed()) stream->cancel();
+    }
+    INGOT_TRY(stream->status());
     INGOT_TRY(std::move(written));
-    if (decoder) emit(stops.push(decoder->finish()) + stops.finish());
-    if (stops.has_matched()) result.finish = FinishReason::kStop;
-    if (verbose_) print_stats(request, result);
-    if (json_) return print_result(request, result, decoder ? Json(text) : Json());
-    return is_terminal(STDOUT_FILENO) ? print("\n") : std::move(written);
+    stats.decode_seconds = seconds_since(start) - stats.prompt_seconds;
+    if (prompt != nullptr) stats.reused_tokens = prompt->reused_tokens;
+    if (verbose_) fmt::print(stderr, "{}\n", describe(stats));
+    if (json_) return print_result(request, answers, prompt.get(), has_text);
+    if (request.n > 1) return print_all(answers);
+    return is_terminal(STDOUT_FILENO) ? print("\n") : Status::ok();
   }
 
-  Status print_result(const SoloRequest& request, const SoloResult& result, Json text) const {
-    Json object = {{"prompt_ids", request.prompt},
-                   {"ids", result.ids},
-                   {"text", std::move(text)},
-                   {"finish_reason", std::string(to_string(result.finish))}};
-    if (request.prompt_logprobs) object["prompt_logprobs"] = to_json(result.prompt_logprobs);
-    if (request.logprobs) object["logprobs"] = to_json(result.logprobs);
+  static double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  static Status print_piece(const std::string& piece) {
+    return print(is_terminal(STDOUT_FILENO) ? without_control_characters(piece) : piece);
+  }
+
+  static Status print_all(const std::vector<Answer>& answers) {
+    for (size_t i = 0; i < answers.size(); ++i) {
+      INGOT_TRY(print(fmt::format("--- {} of {}\n", i + 1, answers.size())));
+      INGOT_TRY(print_piece(answers[i].text + "\n"));
+    }
+    return Status::ok();
+  }
+
+  static Json to_object(const TextRequest& request, const Answer& answer, bool has_text) {
+    Json object = {{"ids", answer.ids},
+                   {"text", has_text ? Json(answer.text) : Json()},
+                   {"finish_reason", std::string(to_string(answer.reason))}};
+    if (request.sampling.logprobs) object["logprobs"] = to_json(answer.logprobs);
+    return object;
+  }
+
+  // One answer stands in the object itself, several under "choices".
+  static Status print_result(const TextRequest& request, const std::vector<Answer>& answers,
+                             const PromptReport* prompt, bool has_text) {
+    Json object = Json::object();
+    if (answers.size() == 1) {
+      object = to_object(request, answers[0], has_text);
+    } else {
+      object["choices"] = Json::array();
+      for (const Answer& answer : answers)
+        object["choices"].push_back(to_object(request, answer, has_text));
+    }
+    object["prompt_ids"] = request.prompt_ids;
+    if (request.sampling.prompt_logprobs) {
+      object["prompt_logprobs"] = Json::array();
+      if (prompt != nullptr) object["prompt_logprobs"] = to_json(prompt->logprobs);
+    }
     return print_json(object);
-  }
-
-  static void print_stats(const SoloRequest& request, const SoloResult& result) {
-    const RunStats stats{.prompt_tokens = static_cast<int64_t>(request.prompt.size()),
-                         .reused_tokens = result.reused_tokens,
-                         .answer_tokens = static_cast<int64_t>(result.ids.size()),
-                         .prompt_seconds = result.prompt_seconds,
-                         .decode_seconds = result.decode_seconds};
-    fmt::print(stderr, "{}\n", describe(stats));
   }
 
   ModelFlags model_;
   PromptFlags prompt_;
   SamplingFlags sampling_;
+  EngineCliFlags engine_{.engine = {.max_num_seqs = 8}};
+  int32_t n_ = 1;
+  int32_t best_of_ = 0;
+  int32_t beam_width_ = 0;
+  double length_penalty_ = 1;
   int64_t max_tokens_ = -1;
   bool ignores_eos_ = false;
   std::vector<std::string> stops_;

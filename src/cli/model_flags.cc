@@ -46,7 +46,8 @@ void add_model_flags(CLI::App& command, ModelFlags& flags) {
       ->group(kGroup);
   command
       .add_option("--kv-cache-dtype", flags.cache_dtype,
-                  "How keys and values are kept: auto (f16), f32, f16, bf16, fp8 (fp8_e4m3), "
+                  "How keys and values are kept: auto (f32 for small models, else f16), f32, f16, "
+                  "bf16, fp8 (fp8_e4m3), "
                   "fp8_e5m2, int8 or int4")
       ->check(CLI::IsMember(
           {"auto", "f32", "f16", "bf16", "fp8", "fp8_e4m3", "fp8_e5m2", "int8", "int4"}))
@@ -85,7 +86,10 @@ Result<std::unique_ptr<Solo>> start_solo(const LoadedModel& model, const ModelFl
   SoloOptions options;
   options.threads = flags.threads;
   options.context = context > 0 ? context : flags.context;
-  INGOT_TRY(options.cache, parse_kv_cache_type(flags.cache_dtype));
+  options.cache = default_cache_type(model.model->spec());
+  if (flags.cache_dtype != "auto") {
+    INGOT_TRY(options.cache, parse_kv_cache_type(flags.cache_dtype));
+  }
   options.page_tokens = flags.block_size;
   return Solo::create(model.model, options);
 }

@@ -5,8 +5,10 @@
 
 #include <cstdio>
 
+#include "api/text_engine.h"
 #include "cli/chat_loop.h"
 #include "cli/command.h"
+#include "cli/engine_flags.h"
 #include "cli/environment.h"
 #include "cli/model_flags.h"
 #include "cli/output.h"
@@ -57,11 +59,16 @@ class RunCommand : public Command {
     if (!template_file_.empty()) {
       INGOT_TRY(options_.chat_template, read_text(template_file_));
     }
-    INGOT_TRY(const LoadedModel model, load_model(model_));
+    INGOT_TRY(LoadedModel loaded, load_model(model_));
     INGOT_TRY(options_.sampling,
-              sampling_of(sampling_, model.sampling, model.text.tokenizer.get()));
-    INGOT_TRY(const std::unique_ptr<Solo> solo, start_solo(model, model_));
-    INGOT_TRY(ChatSession session, ChatSession::create(model, *solo, options_));
+              sampling_of(sampling_, loaded.sampling, loaded.text.tokenizer.get()));
+    EngineCliFlags flags;
+    flags.engine.max_num_seqs = 1;
+    INGOT_TRY(const EngineFlags engine_options, engine_flags(flags, model_));
+    INGOT_TRY(const std::unique_ptr<TextEngine> engine,
+              start_engine(std::move(loaded), engine_options));
+    const LoadedModel& model = engine->model();
+    INGOT_TRY(ChatSession session, ChatSession::create(*engine, options_));
     LineHistory history(history_file());
     ChatLoop loop(session, model, history, verbose_);
     if (prompt_option_->count() > 0) return loop.ask_once(prompt_);

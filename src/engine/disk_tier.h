@@ -73,7 +73,6 @@ class DiskTier final : public PageStore {
   void write_one(const StoredId& id);
   std::vector<StoredId> choose_victims(uint64_t bytes);
   void remove_entry(Entries::iterator entry);
-  void report_failure(const Status& status);
   std::filesystem::path path_of(const StoredId& id) const;
 
   const DiskTierOptions options_;
@@ -84,9 +83,10 @@ class DiskTier final : public PageStore {
   // Under the mutex from here on.
   Entries entries_;
   std::unordered_map<StoredId, Entries::iterator, IdHash> by_id_;
-  std::deque<StoredId> queue_;
+  std::deque<StoredId> queue_;  // files to be written or removed: the index says which
+  size_t queued_ = 0;           // entries with a payload
   bool is_writing_ = false;
-  uint64_t size_bytes_ = 0;
+  uint64_t size_bytes_ = 0;  // of the files written
   std::vector<StoredId> dropped_;
   bool has_warned_ = false;
   int failures_ = 0;  // in a row

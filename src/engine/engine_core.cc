@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "engine/disk_tier.h"
 #include "engine/host_tier.h"
+#include "model/fingerprint.h"
 
 namespace ingot {
 namespace {
@@ -57,6 +59,24 @@ class EngineCore::CacheMemory final : public PageMemory {
   KvCache* cache_;
 };
 
+// Pages hold what this program's kernels computed: another version, instruction set or cache type
+// would not give the same bits, so it finds none of them.
+Result<std::unique_ptr<PageStore>> EngineCore::open_disk(EngineCore& core) {
+  DiskTierOptions disk;
+  disk.directory = core.options_.disk_cache_directory;
+  disk.limit_bytes = core.options_.disk_cache_bytes;
+  disk.fingerprint = fingerprint(core.model(), Exec(core.pool_));
+  disk.layout = fmt::format("ingot {} {} {}", INGOT_VERSION, core.model().targets().to_string(),
+                            to_string(core.cache_.type()));
+  disk.page_tokens = core.cache_.page_tokens();
+  for (const CacheGroup& group : core.cache_.groups()) {
+    disk.page_bytes.push_back(static_cast<uint64_t>(group.page_bytes));
+    disk.layout += fmt::format(" {}x{}", group.layers.size(), group.window);
+  }
+  INGOT_TRY(std::unique_ptr<DiskTier> tier, DiskTier::open(std::move(disk)));
+  return std::unique_ptr<PageStore>(std::move(tier));
+}
+
 Result<std::unique_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Model> model,
                                                        const EngineOptions& options) {
   const ModelSpec& spec = model->spec();
@@ -80,7 +100,9 @@ Result<std::unique_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Mod
                                                   .pages_per_group = plan.pages}));
   std::unique_ptr<EngineCore> core(
       new EngineCore(std::move(model), options, context, std::move(cache)));
-  // DISK
+  if (!options.disk_cache_directory.empty()) {
+    INGOT_TRY(core->disk_, open_disk(*core));
+  }
   PageStore* store = core->disk_.get();
   if (options.host_cache_bytes > 0) {
     core->host_ = std::make_unique<HostTier>(options.host_cache_bytes, store);

@@ -109,6 +109,7 @@ class EngineCore {
 
   EngineCore(std::shared_ptr<const Model> model, const EngineOptions& options, int64_t context,
              KvCache cache);
+  static Result<std::unique_ptr<PageStore>> open_disk(EngineCore& core);
   Status check(const EngineRequest& request) const;
   int64_t rope_class(int64_t prompt_size) const;
   void expire(const StepPlan& plan);

@@ -141,12 +141,14 @@ bool PrefixTree::attach(const Path& path, PrefixMatch& match) {
   match.pages.assign(groups_.size(), PageTable(depth, kNoPage));
 
   // What is resident first: loading may evict, and must not evict these.
+  std::vector<size_t> first(groups_.size());
+  for (size_t g = 0; g < groups_.size(); ++g)
+    first[g] = static_cast<size_t>(first_needed_page(g, path.tokens));
   const auto visit = [&](auto&& attach_one) {
     for (size_t i = 0; i < depth; ++i) {
       PrefixNode* const node = path.nodes[i + 1];
       for (size_t g = 0; g < groups_.size(); ++g) {
-        if (static_cast<int64_t>(i) < first_needed_page(g, path.tokens)) continue;
-        if (!attach_one(node, g, match.pages[g][i])) return false;
+        if (i >= first[g] && !attach_one(node, g, match.pages[g][i])) return false;
       }
     }
     for (size_t g = 0; g < match.partial.size(); ++g) {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/disk_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/byte_reader.h"
+#include "base/check.h"
+#include "engine/checksum.h"
+
+namespace ingot {
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'I', 'N', 'G', 'O', 'T', 'K', 'V', 'P'};
+constexpr uint32_t kVersion = 1;
+
+template <class T>
+void append(std::vector<std::byte>& to, const T& value) {
+  const auto bytes = std::as_bytes(std::span(&value, 1));
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+uint64_t disk_page_header_bytes(const DiskPageHeader& header) {
+  return kDiskPageFixedBytes + header.page.tokens.size() * sizeof(TokenId) + header.layout.size() +
+         sizeof(uint64_t);
+}
+
+std::vector<std::byte> write_disk_page_header(const DiskPageHeader& header) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(disk_page_header_bytes(header));
+  append(bytes, kMagic);
+  append(bytes, kVersion);
+  append(bytes, header.page.id.group);
+  append(bytes, header.fingerprint);
+  append(bytes, header.page.space.bytes);
+  append(bytes, header.page.parent.bytes);
+  append(bytes, header.page.id.key.bytes);
+  append(bytes, header.payload_bytes);
+  append(bytes, header.payload_checksum);
+  append(bytes, header.page_tokens);
+  append(bytes, static_cast<uint32_t>(header.page.tokens.size()));
+  append(bytes, static_cast<uint32_t>(header.layout.size()));
+  bytes.resize(kDiskPageFixedBytes);  // reserved, zero
+  for (const TokenId token : header.page.tokens)
+    append(bytes, token);
+  const auto layout = std::as_bytes(std::span(header.layout));
+  bytes.insert(bytes.end(), layout.begin(), layout.end());
+  append(bytes, checksum64(bytes));
+  INGOT_CHECK(bytes.size() == disk_page_header_bytes(header));
+  return bytes;
+}
+
+Result<DiskPageHeader> parse_disk_page_header(std::span<const std::byte> bytes,
+                                              std::string_view source) {
+  ByteReader reader(bytes, source);
+  INGOT_TRY(const auto magic, reader.read<std::array<char, 8>>("magic"));
+  if (magic != kMagic) return reader.error("magic", "is no page of the cache");
+  INGOT_TRY(const auto version, reader.read<uint32_t>("version"));
+  if (version != kVersion) {
+    return Status::unsupported("{}: is of version {}; this program reads version {}", source,
+                               version, kVersion);
+  }
+  DiskPageHeader header;
+  StoredPage& page = header.page;
+  INGOT_TRY(page.id.group, reader.read<uint32_t>("group"));
+  INGOT_TRY(header.fingerprint, (reader.read<std::array<uint8_t, 32>>("fingerprint")));
+  INGOT_TRY(page.space.bytes, (reader.read<std::array<uint8_t, 32>>("namespace")));
+  INGOT_TRY(page.parent.bytes, (reader.read<std::array<uint8_t, 32>>("parent")));
+  INGOT_TRY(page.id.key.bytes, (reader.read<std::array<uint8_t, 32>>("key")));
+  INGOT_TRY(header.payload_bytes, reader.read<uint64_t>("payload bytes"));
+  INGOT_TRY(header.payload_checksum, reader.read<uint64_t>("payload checksum"));
+  INGOT_TRY(header.page_tokens, reader.read<uint32_t>("page tokens"));
+  INGOT_TRY(const auto tokens, reader.read<uint32_t>("token count"));
+  INGOT_TRY(const auto layout_bytes, reader.read<uint32_t>("layout length"));
+  if (page.id.group >= limits::kKvPageGroups) return reader.error("group", "is out of range");
+  if (header.payload_bytes > limits::kKvPageBytes)
+    return reader.error("payload bytes", "are too many");
+  if (header.page_tokens == 0 || header.page_tokens > limits::kKvPageTokens)
+    return reader.error("page tokens", "are out of range");
+  if (tokens == 0 || tokens > header.page_tokens)
+    return reader.error("token count", "is out of range");
+  if (layout_bytes > limits::kKvPageLayoutBytes)
+    return reader.error("layout length", "is out of range");
+  INGOT_TRY(const auto reserved,
+            reader.bytes(kDiskPageFixedBytes - reader.offset(), "reserved bytes"));
+  if (std::ranges::any_of(reserved, [](std::byte byte) { return byte != std::byte{0}; }))
+    return reader.error("reserved bytes", "are not zero");
+  INGOT_TRY(const auto token_bytes, reader.bytes(uint64_t{tokens} * sizeof(TokenId), "tokens"));
+  page.tokens.resize(tokens);
+  std::ranges::copy(token_bytes, std::as_writable_bytes(std::span(page.tokens)).begin());
+  INGOT_TRY(const auto layout, reader.text(layout_bytes, "layout"));
+  header.layout = layout;
+  const uint64_t checked = checksum64(bytes.first(reader.offset()));
+  INGOT_TRY(const auto checksum, reader.read<uint64_t>("header checksum"));
+  if (checksum != checked) return reader.error("header checksum", "does not fit the header");
+  if (child_key(page.parent, page.tokens) != page.id.key)
+    return reader.error("key", "does not fit the tokens");
+  return header;
+}
+
+std::string disk_page_name(const StoredId& id) {
+  std::string name;
+  for (const uint8_t byte : id.key.bytes)
+    name += fmt::format("{:02x}", byte);
+  return fmt::format("{}-{}.kvpage", name, id.group);
+}
+
+}  // namespace ingot
