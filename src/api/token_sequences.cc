@@ -62,7 +62,7 @@ Result<std::vector<std::vector<TokenId>>> breaker_ids(const Tokenizer& tokenizer
     }
   }
   std::ranges::sort(list);
-  list.erase(std::ranges::unique(list).begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
   return list;
 }
 

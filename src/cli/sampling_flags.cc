@@ -222,6 +222,7 @@ Status set_sampling(SamplingParams& params, std::string_view name, std::string_v
 
 std::vector<std::pair<std::string, std::string>> list_sampling(const SamplingParams& params) {
   std::vector<std::pair<std::string, std::string>> list;
+  list.reserve(kFields.size() + 1);
   for (const Field& field : kFields) {
     list.emplace_back(
         field.name,

@@ -16,7 +16,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 template <class T>
 void sort_unique(std::vector<T>& list) {
   std::ranges::sort(list);
-  list.erase(std::ranges::unique(list).begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
 std::shared_ptr<const SamplingParams> prepare(SamplingParams params) {

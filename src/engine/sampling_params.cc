@@ -168,6 +168,7 @@ bool is_greedy(const SamplingParams& params) {
 const std::vector<SamplerStage>& default_stages() {
   static const std::vector<SamplerStage> kStages = [] {
     std::vector<SamplerStage> stages;
+    stages.reserve(kStageNames.size());
     for (const StageName& entry : kStageNames)
       stages.push_back(entry.stage);
     return stages;

@@ -61,8 +61,8 @@ float largest_lane(__m256 v) {
 }
 
 struct Weights {
-  __m256 top;
-  __m256 scale;
+  __m256 top = _mm256_setzero_ps();
+  __m256 scale = _mm256_setzero_ps();
   __m256 weight_sum = _mm256_setzero_ps();
   __m256 exponent_sum = _mm256_setzero_ps();
 
