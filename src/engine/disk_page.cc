@@ -12,13 +12,60 @@
 namespace ingot {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'I', 'N', 'G', 'O', 'T', 'K', 'V', 'P'};
+constexpr std::string_view kMagic = "INGOTKVP";
 constexpr uint32_t kVersion = 1;
 
 template <class T>
 void append(std::vector<std::byte>& to, const T& value) {
   const auto bytes = std::as_bytes(std::span(&value, 1));
   to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+struct Lengths {
+  uint32_t tokens = 0;
+  uint32_t layout = 0;
+};
+
+Status read_digest(ByteReader& reader, std::string_view field, std::array<uint8_t, 32>& out) {
+  INGOT_TRY(const auto bytes, reader.bytes(out.size(), field));
+  std::ranges::copy(bytes, std::as_writable_bytes(std::span(out)).begin());
+  return Status::ok();
+}
+
+Status check_limits(const ByteReader& reader, const DiskPageHeader& header, Lengths lengths) {
+  if (header.page.id.group >= limits::kKvPageGroups)
+    return reader.error("group", "is out of range");
+  if (header.payload_bytes > limits::kKvPageBytes)
+    return reader.error("payload bytes", "are too many");
+  if (header.page_tokens == 0 || header.page_tokens > limits::kKvPageTokens)
+    return reader.error("page tokens", "are out of range");
+  if (lengths.tokens == 0 || lengths.tokens > header.page_tokens)
+    return reader.error("token count", "is out of range");
+  if (lengths.layout > limits::kKvPageLayoutBytes)
+    return reader.error("layout length", "is out of range");
+  return Status::ok();
+}
+
+// Everything of fixed length behind the version.
+Result<Lengths> read_fixed(ByteReader& reader, DiskPageHeader& header) {
+  StoredPage& page = header.page;
+  Lengths lengths;
+  INGOT_TRY(page.id.group, reader.read<uint32_t>("group"));
+  INGOT_TRY(read_digest(reader, "fingerprint", header.fingerprint));
+  INGOT_TRY(read_digest(reader, "namespace", page.space.bytes));
+  INGOT_TRY(read_digest(reader, "parent", page.parent.bytes));
+  INGOT_TRY(read_digest(reader, "key", page.id.key.bytes));
+  INGOT_TRY(header.payload_bytes, reader.read<uint64_t>("payload bytes"));
+  INGOT_TRY(header.payload_checksum, reader.read<uint64_t>("payload checksum"));
+  INGOT_TRY(header.page_tokens, reader.read<uint32_t>("page tokens"));
+  INGOT_TRY(lengths.tokens, reader.read<uint32_t>("token count"));
+  INGOT_TRY(lengths.layout, reader.read<uint32_t>("layout length"));
+  INGOT_TRY(check_limits(reader, header, lengths));
+  INGOT_TRY(const auto reserved,
+            reader.bytes(kDiskPageFixedBytes - reader.offset(), "reserved bytes"));
+  if (std::ranges::any_of(reserved, [](std::byte byte) { return byte != std::byte{0}; }))
+    return reader.error("reserved bytes", "are not zero");
+  return lengths;
 }
 
 }  // namespace
@@ -31,7 +78,8 @@ uint64_t disk_page_header_bytes(const DiskPageHeader& header) {
 std::vector<std::byte> write_disk_page_header(const DiskPageHeader& header) {
   std::vector<std::byte> bytes;
   bytes.reserve(disk_page_header_bytes(header));
-  append(bytes, kMagic);
+  for (const char letter : kMagic)
+    append(bytes, letter);
   append(bytes, kVersion);
   append(bytes, header.page.id.group);
   append(bytes, header.fingerprint);
@@ -56,7 +104,7 @@ std::vector<std::byte> write_disk_page_header(const DiskPageHeader& header) {
 Result<DiskPageHeader> parse_disk_page_header(std::span<const std::byte> bytes,
                                               std::string_view source) {
   ByteReader reader(bytes, source);
-  INGOT_TRY(const auto magic, reader.read<std::array<char, 8>>("magic"));
+  INGOT_TRY(const auto magic, reader.text(kMagic.size(), "magic"));
   if (magic != kMagic) return reader.error("magic", "is no page of the cache");
   INGOT_TRY(const auto version, reader.read<uint32_t>("version"));
   if (version != kVersion) {
@@ -65,34 +113,11 @@ Result<DiskPageHeader> parse_disk_page_header(std::span<const std::byte> bytes,
   }
   DiskPageHeader header;
   StoredPage& page = header.page;
-  INGOT_TRY(page.id.group, reader.read<uint32_t>("group"));
-  INGOT_TRY(header.fingerprint, (reader.read<std::array<uint8_t, 32>>("fingerprint")));
-  INGOT_TRY(page.space.bytes, (reader.read<std::array<uint8_t, 32>>("namespace")));
-  INGOT_TRY(page.parent.bytes, (reader.read<std::array<uint8_t, 32>>("parent")));
-  INGOT_TRY(page.id.key.bytes, (reader.read<std::array<uint8_t, 32>>("key")));
-  INGOT_TRY(header.payload_bytes, reader.read<uint64_t>("payload bytes"));
-  INGOT_TRY(header.payload_checksum, reader.read<uint64_t>("payload checksum"));
-  INGOT_TRY(header.page_tokens, reader.read<uint32_t>("page tokens"));
-  INGOT_TRY(const auto tokens, reader.read<uint32_t>("token count"));
-  INGOT_TRY(const auto layout_bytes, reader.read<uint32_t>("layout length"));
-  if (page.id.group >= limits::kKvPageGroups) return reader.error("group", "is out of range");
-  if (header.payload_bytes > limits::kKvPageBytes)
-    return reader.error("payload bytes", "are too many");
-  if (header.page_tokens == 0 || header.page_tokens > limits::kKvPageTokens)
-    return reader.error("page tokens", "are out of range");
-  if (tokens == 0 || tokens > header.page_tokens)
-    return reader.error("token count", "is out of range");
-  if (layout_bytes > limits::kKvPageLayoutBytes)
-    return reader.error("layout length", "is out of range");
-  INGOT_TRY(const auto reserved,
-            reader.bytes(kDiskPageFixedBytes - reader.offset(), "reserved bytes"));
-  if (std::ranges::any_of(reserved, [](std::byte byte) { return byte != std::byte{0}; }))
-    return reader.error("reserved bytes", "are not zero");
-  INGOT_TRY(const auto token_bytes, reader.bytes(uint64_t{tokens} * sizeof(TokenId), "tokens"));
-  page.tokens.resize(tokens);
-  std::ranges::copy(token_bytes, std::as_writable_bytes(std::span(page.tokens)).begin());
-  INGOT_TRY(const auto layout, reader.text(layout_bytes, "layout"));
-  header.layout = layout;
+  INGOT_TRY(const Lengths lengths, read_fixed(reader, header));
+  INGOT_TRY(const auto tokens, reader.bytes(uint64_t{lengths.tokens} * sizeof(TokenId), "tokens"));
+  page.tokens.resize(lengths.tokens);
+  std::ranges::copy(tokens, std::as_writable_bytes(std::span(page.tokens)).begin());
+  INGOT_TRY(header.layout, reader.text(lengths.layout, "layout"));
   const uint64_t checked = checksum64(bytes.first(reader.offset()));
   INGOT_TRY(const auto checksum, reader.read<uint64_t>("header checksum"));
   if (checksum != checked) return reader.error("header checksum", "does not fit the header");

@@ -244,7 +244,7 @@ TEST_F(DiskTierTest, DropsPagesWhenTheWriterFallsBehind) {
 // For the thread sanitizer: both threads at work on the same pages.
 TEST_F(DiskTierTest, ReadsErasesAndRewritesWhileTheWriterWrites) {
   DiskTierOptions small = options();
-  small.limit_bytes = 20 * 300;
+  small.limit_bytes = uint64_t{20} * 300;
   const auto disk = *DiskTier::open(small);
   for (uint64_t i = 0; i < 3000; ++i) {
     const auto token = static_cast<TokenId>(random_bits(1, 2 * i) % 40);

@@ -135,6 +135,7 @@ void PrefixTree::restore() {
     if (page.parent == page.space) spaces.insert(page.space);
   }
   std::vector<PrefixNode*> todo;
+  todo.reserve(spaces.size());
   for (const PageKey& space : spaces)
     todo.push_back(&root_of(space).node);
   while (!todo.empty()) {

@@ -40,7 +40,7 @@ class FlakyStore final : public PageStore {
 
 class RandomWorld {
  public:
-  RandomWorld(uint64_t seed, bool has_store) : seed_(seed), store_(seed, 40 * 4 * 8) {
+  RandomWorld(uint64_t seed, bool has_store) : seed_(seed), store_(seed, uint64_t{40} * 4 * 8) {
     FakeCache::Options options;
     const size_t groups = 1 + below(3);
     for (size_t g = 0; g < groups; ++g) {
