@@ -176,6 +176,10 @@ void Walk::run_segment(const Tile& tile, int64_t segment, const Scratch& scratch
     std::copy_n(args_.q + from * args_.q_stride + tile.first_head * shape_.key_dim,
                 tile.heads * shape_.key_dim, scratch.q + row * tile.heads * shape_.key_dim);
   }
+  if (parts_.codec.rotates_keys) {
+    for (int64_t n = 0; n < tile.queries(); ++n)
+      rotate_key(scratch.q + n * shape_.key_dim, shape_.key_dim);
+  }
   const int64_t kv_head = tile.first_head / heads_per_kv_head_;
   for (int64_t begin = together.begin; begin < together.end; begin += kBlock) {
     const Range block{begin, std::min(begin + kBlock, together.end)};
