@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSegment = 512;         // positions
 constexpr int64_t kBlock = 32;            // positions whose rows are read at a time
-constexpr int64_t kQueriesTogether = 16;  // in a tile; more heads of one kv head become more tiles
+constexpr int64_t kQueriesTogether = 32;  // in a tile; more heads of one kv head become more tiles
 constexpr int64_t kTasksPerThread = 4;    // below this a tile's segments become tasks of their own
 
 struct Range {  // of positions

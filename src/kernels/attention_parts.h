@@ -24,7 +24,7 @@ struct KvCodec {
 
 // A Hadamard rotation, its own inverse, in blocks of the largest power of two that divides `dim`. A
 // dot product of two rotated rows is that of the rows themselves, but a key's few large dimensions
-// are spread over all: rounding to few bits then loses less than half as much (docs/kv_cache.md).
+// are spread over all: rounding to few bits then loses less than half as much (docs/kv-cache.md).
 // The same code for all targets, so that all store the same bytes.
 void rotate_key(float* row, int64_t dim);
 
