@@ -138,7 +138,7 @@ TEST_P(Invariance, ChunksCompanyAndThreadsChangeNoBit) {
         stream.logits = single[0].logits;
       }
     }
-    for (const auto [threads, page_tokens] : {std::pair{1, 8}, {2, 16}, {3, 32}, {4, 8}}) {
+    for (const auto& [threads, page_tokens] : {std::pair{1, 8}, {2, 16}, {3, 32}, {4, 8}}) {
       SCOPED_TRACE(
           fmt::format("{} threads, pages of {}, cache {}", threads, page_tokens, to_string(type)));
       ThreadPool pool(threads);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSegment = 512;         // positions
 constexpr int64_t kBlock = 32;            // positions whose rows are read at a time
-constexpr int64_t kQueriesTogether = 16;  // in a tile; more heads of one kv head become more tiles
+constexpr int64_t kQueriesTogether = 32;  // in a tile; more heads of one kv head become more tiles
 constexpr int64_t kTasksPerThread = 4;    // below this a tile's segments become tasks of their own
 
 struct Range {  // of positions
@@ -175,6 +175,10 @@ void Walk::run_segment(const Tile& tile, int64_t segment, const Scratch& scratch
     const int64_t from = tile.sequence->first_row + tile.first_token + row;
     std::copy_n(args_.q + from * args_.q_stride + tile.first_head * shape_.key_dim,
                 tile.heads * shape_.key_dim, scratch.q + row * tile.heads * shape_.key_dim);
+  }
+  if (parts_.codec.rotates_keys) {
+    for (int64_t n = 0; n < tile.queries(); ++n)
+      rotate_key(scratch.q + n * shape_.key_dim, shape_.key_dim);
   }
   const int64_t kv_head = tile.first_head / heads_per_kv_head_;
   for (int64_t begin = together.begin; begin < together.end; begin += kBlock) {

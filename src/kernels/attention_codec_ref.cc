@@ -133,8 +133,8 @@ void load_int4(const std::byte* rows, int64_t count, int64_t dim, float* to) {
 }
 
 template <class Element>
-constexpr KvCodec plain() {
-  return {store_plain<Element>, load_plain<Element>};
+constexpr KvCodec plain(bool rotates_keys = false) {
+  return {store_plain<Element>, load_plain<Element>, rotates_keys};
 }
 
 }  // namespace
@@ -142,9 +142,9 @@ constexpr KvCodec plain() {
 constinit const KvCodec kCodecF32 = plain<float>();
 constinit const KvCodec kCodecF16 = plain<Half>();
 constinit const KvCodec kCodecBf16 = plain<BFloat16>();
-constinit const KvCodec kCodecFp8E4M3 = plain<Float8E4M3>();
-constinit const KvCodec kCodecFp8E5M2 = plain<Float8E5M2>();
-constinit const KvCodec kCodecInt8 = {store_int8, load_int8};
-constinit const KvCodec kCodecInt4 = {store_int4, load_int4};
+constinit const KvCodec kCodecFp8E4M3 = plain<Float8E4M3>(true);
+constinit const KvCodec kCodecFp8E5M2 = plain<Float8E5M2>(true);
+constinit const KvCodec kCodecInt8 = {store_int8, load_int8, false};
+constinit const KvCodec kCodecInt4 = {store_int4, load_int4, true};
 
 }  // namespace ingot::ref

@@ -18,7 +18,15 @@ struct KvCodec {
   void (*store)(const float* from, int64_t dim, std::byte* row);
   // Reads `count` adjacent rows as floats [count, dim].
   void (*load)(const std::byte* rows, int64_t count, int64_t dim, float* to);
+  // Keys are rotated before they are stored, and queries before they are scored.
+  bool rotates_keys;
 };
+
+// A Hadamard rotation, its own inverse, in blocks of the largest power of two that divides `dim`. A
+// dot product of two rotated rows is that of the rows themselves, but a key's few large dimensions
+// are spread over all: rounding to few bits then loses less than half as much (docs/kv-cache.md).
+// The same code for all targets, so that all store the same bytes.
+void rotate_key(float* row, int64_t dim);
 
 // Keys or values of adjacent positions: [count, dim].
 struct PositionBlock {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/attention_parts.h"
 #include "kernels/test_random.h"
 
 namespace ingot {
@@ -144,10 +145,22 @@ struct Truth {
   std::vector<double> out;
   double bound = 0;
 };
+bool rotates_keys(KvCacheType type) {
+  return type == KvCacheType::kFp8E4M3 || type == KvCacheType::kFp8E5M2 ||
+         type == KvCacheType::kInt4;
+}
+std::vector<float> rotated(std::vector<float> rows, int64_t dim, KvCacheType type) {
+  for (size_t i = 0; i < rows.size() && rotates_keys(type); i += static_cast<size_t>(dim))
+    rotate_key(rows.data() + i, dim);
+  return rows;
+}
 struct Cached {
-  explicit Cached(const Batch& batch)
-      : k(stored(batch.k, batch.options.key_dim, batch.kv.shape.type)),
-        v(stored(batch.v, batch.options.value_dim, batch.kv.shape.type)) {}
+  explicit Cached(const Batch& batch) : Cached(batch, batch.options.key_dim, batch.kv.shape.type) {}
+  Cached(const Batch& batch, int64_t key_dim, KvCacheType type)
+      : q(rotated(batch.q, key_dim, type)),
+        k(stored(rotated(batch.k, key_dim, type), key_dim, type)),
+        v(stored(batch.v, batch.options.value_dim, type)) {}
+  std::vector<float> q;
   std::vector<double> k;
   std::vector<double> v;
 };
@@ -165,7 +178,7 @@ Truth truth(const Batch& batch, const Cached& cached, size_t sequence, int64_t p
     for (int64_t d = 0; d < o.key_dim; ++d) {
       const double term =
           static_cast<double>(
-              batch.q[static_cast<size_t>(((base + position) * o.heads + head) * o.key_dim + d)]) *
+              cached.q[static_cast<size_t>(((base + position) * o.heads + head) * o.key_dim + d)]) *
           cached.k[static_cast<size_t>(((base + i) * o.kv_heads + kv_head) * o.key_dim + d)];
       sum += term;
       magnitude += std::fabs(term);
@@ -262,6 +275,23 @@ TEST(Attention, LongSequencesMatchTheDefinition) {
       const Batch batch(random, options, kernel.type, {1100});
       expect_truth(batch, batch.run_all(kernel), 97);
     }
+  }
+}
+
+TEST(Attention, RotatingTwiceGivesTheRowBackAndKeepsDotProducts) {
+  Random random(test_seed());
+  for (const int64_t dim : {1, 7, 20, 64, 96, 256}) {
+    const std::vector<float> a = random.normals(dim);
+    const std::vector<float> b = random.normals(dim);
+    std::vector<float> c = a;
+    std::vector<float> d = b;
+    rotate_key(c.data(), dim);
+    rotate_key(d.data(), dim);
+    EXPECT_NEAR(std::inner_product(a.begin(), a.end(), b.begin(), 0.0),
+                std::inner_product(c.begin(), c.end(), d.begin(), 0.0), 1e-4);
+    rotate_key(c.data(), dim);
+    for (size_t i = 0; i < a.size(); ++i)
+      EXPECT_NEAR(a[i], c[i], 1e-5);
   }
 }
 

@@ -29,6 +29,7 @@ bool is_page_size(int64_t page_tokens);
 //   f32 4 dim; f16, bf16 2 dim; fp8 dim (plain casts that saturate at the largest finite value);
 //   int8 dim + 2: codes -127 ... 127, then one f16 scale;
 //   int4 ceil(dim / 2) + 4: codes 0 ... 15, the lower nibble first, then f16 scale and f16 base.
+// Keys of fp8 and int4 are stored rotated (attention_parts.h).
 enum class KvCacheType : uint8_t { kF32, kF16, kBF16, kFp8E4M3, kFp8E5M2, kInt8, kInt4 };
 
 std::span<const KvCacheType> kv_cache_types();
