@@ -71,6 +71,7 @@ class GenerateCommand : public Command {
                      "Beam search: above 1 favours long answers, below 1 short ones")
         ->type_name("X");
     add_sampling_flags(*command, sampling_);
+    engine_.engine.max_num_seqs = 8;  // one prompt does not need more, unless asked for
     add_engine_flags(*command, engine_);
     return command;
   }
@@ -193,7 +194,7 @@ class GenerateCommand : public Command {
   ModelFlags model_;
   PromptFlags prompt_;
   SamplingFlags sampling_;
-  EngineCliFlags engine_{.engine = {.max_num_seqs = 8}};
+  EngineCliFlags engine_;
   int32_t n_ = 1;
   int32_t best_of_ = 0;
   int32_t beam_width_ = 0;
