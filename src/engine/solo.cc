@@ -129,7 +129,7 @@ Result<SoloResult> Solo::generate(const SoloRequest& request,
 
   const int64_t room = context_ - prompt_size;
   const int64_t limit = request.max_tokens < 0 ? room : std::min(request.max_tokens, room);
-  Sampler sampler(std::move(sampling));
+  Sampler sampler(std::move(sampling), request.choice);
   const auto decode_start = std::chrono::steady_clock::now();
   while (static_cast<int64_t>(result.ids.size()) < limit) {
     const auto position = static_cast<uint64_t>(prompt_size) + result.ids.size();

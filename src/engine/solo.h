@@ -34,6 +34,7 @@ struct SoloRequest {
   std::vector<TokenId> stop_ids;       // each ends the answer and is not part of it
   std::optional<int> logprobs;         // alternatives per generated token
   std::optional<int> prompt_logprobs;  // alternatives per prompt position
+  uint32_t choice = 0;                 // of n answers: draws other numbers than its siblings
 };
 
 struct SoloResult {

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's promise: whatever runs beside a sequence, its tokens and its log-probabilities over
+// the whole vocabulary are those of its run alone, bit for bit. Random workloads with shared
+// prefixes, forks, cancels, preemptions, evictions, tiers, chunk sizes and threads, for every type
+// of cache. INGOT_EQUALITY_TRIALS sets how many, INGOT_EQUALITY_SEED replays one.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+
+#include "engine/engine_core.h"
+#include "engine/solo.h"
+#include "oracle_files.h"
+
+namespace ingot {
+namespace {
+
+constexpr int64_t kContext = 192;
+
+struct Heard {
+  std::vector<std::vector<TokenId>> ids;
+  std::vector<std::vector<PositionLogprobs>> logprobs;
+  std::vector<std::optional<FinishReason>> reasons;
+  std::vector<std::optional<PositionLogprobs>> prompt_logprobs;
+  std::optional<Status> end;
+};
+
+class Listener final : public RequestSink {
+ public:
+  Listener(Heard& heard, int32_t n) : heard_(&heard) {
+    heard.ids.resize(static_cast<size_t>(n));
+    heard.logprobs.resize(static_cast<size_t>(n));
+    heard.reasons.resize(static_cast<size_t>(n));
+  }
+  void on_prompt(const PromptReport& report) override { heard_->prompt_logprobs = report.logprobs; }
+  bool on_token(int32_t choice, TokenId id, const PositionLogprobs* logprobs) override {
+    heard_->ids[static_cast<size_t>(choice)].push_back(id);
+    if (logprobs != nullptr) heard_->logprobs[static_cast<size_t>(choice)].push_back(*logprobs);
+    return true;
+  }
+  void on_finish(int32_t choice, FinishReason reason) override {
+    EXPECT_FALSE(heard_->reasons[static_cast<size_t>(choice)]) << "finished twice";
+    heard_->reasons[static_cast<size_t>(choice)] = reason;
+  }
+  void on_end(const Status& status) override {
+    EXPECT_FALSE(heard_->end) << "ended twice";
+    heard_->end = status;
+  }
+
+ private:
+  Heard* heard_;
+};
+
+bool operator==(const TokenLogprob& a, const TokenLogprob& b) {
+  return a.id == b.id && std::memcmp(&a.logprob, &b.logprob, sizeof(float)) == 0;
+}
+
+bool is_equal(const PositionLogprobs& a, const PositionLogprobs& b) {
+  return a.id == b.id && std::memcmp(&a.logprob, &b.logprob, sizeof(float)) == 0 &&
+         std::ranges::equal(a.top, b.top, [](const auto& x, const auto& y) { return x == y; });
+}
+
+class Trial {
+ public:
+  Trial(std::shared_ptr<const Model> model, KvCacheType type, uint64_t seed)
+      : random_(seed), model_(std::move(model)), type_(type) {}
+
+  void run() {
+    make_engine();
+    if (::testing::Test::HasFatalFailure()) return;
+    make_requests();
+    drive();
+    for (size_t i = 0; i < requests_.size() && !::testing::Test::HasFailure(); ++i)
+      check(i);
+  }
+  int64_t preemptions() const { return core_->stats().scheduler.preemptions; }
+  int64_t reused() const { return core_->stats().scheduler.reused_tokens; }
+
+ private:
+  int64_t below(int64_t limit) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(limit));
+  }
+  bool chance(double probability) {
+    return std::uniform_real_distribution<>(0, 1)(random_) < probability;
+  }
+
+  void make_engine() {
+    constexpr int64_t kPages[] = {8, 16, 32};
+    EngineOptions options;
+    options.threads = 1 << below(3);
+    options.context = kContext;
+    options.cache_type = type_;
+    options.page_tokens = kPages[below(3)];
+    options.max_num_seqs = 3 + below(6);
+    options.max_num_batched_tokens = options.max_num_seqs + below(120);
+    options.has_prefix_cache = chance(0.8);
+    if (chance(0.3)) options.host_cache_bytes = 1 << 22;
+    // From hardly more than one sequence needs to plenty.
+    const CachePlanOptions least{.type = type_,
+                                 .page_tokens = options.page_tokens,
+                                 .memory_bytes = uint64_t{1} << 40,
+                                 .context = kContext,
+                                 .max_num_seqs = 1,
+                                 .max_num_batched_tokens = options.max_num_batched_tokens};
+    const Result<CachePlan> plan = plan_cache(model_->spec(), least);
+    ASSERT_TRUE(plan.is_ok()) << plan.status().message();
+    options.kv_cache_memory = plan->size_bytes * static_cast<uint64_t>(6 + below(20)) / 8;
+    auto core = EngineCore::create(model_, options);
+    ASSERT_TRUE(core.is_ok()) << core.status().message();
+    core_ = std::move(*core);
+    options_ = options;
+  }
+
+  void make_requests() {
+    const int64_t vocab = model_->spec().vocab;
+    std::vector<std::vector<TokenId>> prefixes(4);
+    for (auto& prefix : prefixes) {
+      if (chance(0.5)) prefix = prefixes[0];
+      for (int64_t n = below(50); n > 0; --n)
+        prefix.push_back(static_cast<TokenId>(below(vocab)));
+    }
+    const int64_t count = 4 + below(10);
+    for (int64_t i = 0; i < count; ++i) {
+      EngineRequest request;
+      request.prompt = prefixes[static_cast<size_t>(below(4))];
+      for (int64_t n = 1 + below(20); n > 0; --n)
+        request.prompt.push_back(static_cast<TokenId>(below(vocab)));
+      request.max_tokens = below(30);
+      request.n = chance(0.2) ? 2 + static_cast<int32_t>(below(2)) : 1;
+      request.priority = static_cast<int32_t>(below(2));
+      request.sampling.temperature = chance(0.4) ? 0.0F : 1.0F;
+      request.sampling.top_p = chance(0.5) ? 1.0F : 0.9F;
+      request.sampling.repetition_penalty = chance(0.8) ? 1.0F : 1.2F;
+      request.sampling.mirostat = chance(0.1) ? 2 : 0;
+      request.sampling.seed = random_();
+      request.sampling.eos_ids = {static_cast<TokenId>(below(vocab))};
+      request.sampling.logprobs = static_cast<int32_t>(vocab);
+      if (chance(0.2)) request.sampling.prompt_logprobs = static_cast<int32_t>(vocab);
+      requests_.push_back(std::move(request));
+    }
+    heard_.resize(requests_.size());
+  }
+
+  // Requests arrive while others run; some are cancelled on the way.
+  void drive() {
+    size_t next = 0;
+    int64_t steps = 0;
+    while (next < requests_.size() || core_->has_work()) {
+      while (next < requests_.size() && chance(0.4)) {
+        const Status added =
+            core_->add(static_cast<RequestId>(next), requests_[next],
+                       std::make_shared<Listener>(heard_[next], requests_[next].n), Instant(steps));
+        if (!added.is_ok()) {
+          heard_[next].end = added;
+        }
+        ++next;
+      }
+      if (next > 0 && chance(0.02))
+        core_->cancel(static_cast<RequestId>(below(static_cast<int64_t>(next))));
+      core_->step(Instant(++steps));
+      ASSERT_LT(steps, 100'000) << "does not end";
+    }
+  }
+
+  void check(size_t i) {
+    const EngineRequest& request = requests_[i];
+    const Heard& heard = heard_[i];
+    ASSERT_TRUE(heard.end.has_value());
+    if (!heard.end->is_ok()) {  // too long for so small a cache: refused before it ran
+      ASSERT_EQ(heard.end->code(), StatusCode::kInvalidArgument) << heard.end->message();
+      return;
+    }
+    for (int32_t choice = 0; choice < request.n; ++choice) {
+      SCOPED_TRACE(fmt::format("request {} choice {}", i, choice));
+      check_choice(request, heard, choice);
+    }
+  }
+
+  void check_choice(const EngineRequest& request, const Heard& heard, int32_t choice) {
+    SoloOptions options{.threads = 1, .cache = type_, .context = kContext, .chunk_tokens = 64};
+    auto solo = Solo::create(model_, options);
+    ASSERT_TRUE(solo.is_ok()) << solo.status().message();
+    SoloRequest alone{.prompt = request.prompt,
+                      .max_tokens = request.max_tokens,
+                      .sampling = request.sampling,
+                      .stop_ids = {},
+                      .logprobs = {},
+                      .prompt_logprobs = {},
+                      .choice = static_cast<uint32_t>(choice)};
+    const Result<SoloResult> truth = (*solo)->generate(alone);
+    ASSERT_TRUE(truth.is_ok()) << truth.status().message();
+    const auto c = static_cast<size_t>(choice);
+    const bool is_whole =
+        heard.reasons[c].has_value() && *heard.reasons[c] != FinishReason::kCancelled;
+    if (is_whole) {
+      ASSERT_EQ(heard.ids[c], truth->ids);
+      ASSERT_EQ(*heard.reasons[c], truth->finish);
+    }
+    ASSERT_LE(heard.ids[c].size(), truth->ids.size());
+    for (size_t t = 0; t < heard.ids[c].size(); ++t) {
+      ASSERT_EQ(heard.ids[c][t], truth->ids[t]) << "token " << t;
+      ASSERT_TRUE(is_equal(heard.logprobs[c][t], truth->logprobs[t])) << "logits of token " << t;
+    }
+    if (!is_whole || !request.sampling.prompt_logprobs) return;
+    ASSERT_EQ(heard.prompt_logprobs.size(), truth->prompt_logprobs.size());
+    for (size_t t = 1; t < heard.prompt_logprobs.size(); ++t)
+      ASSERT_TRUE(is_equal(*heard.prompt_logprobs[t], *truth->prompt_logprobs[t])) << "row " << t;
+  }
+
+  std::mt19937_64 random_;
+  std::shared_ptr<const Model> model_;
+  KvCacheType type_;
+  EngineOptions options_;
+  std::unique_ptr<EngineCore> core_;
+  std::vector<EngineRequest> requests_;
+  std::vector<Heard> heard_;
+};
+
+const std::set<std::string> kModels = {
+    "public-llama-plain",   "public-gemma3-text",        "public-gemma2",
+    "public-phi3-longrope", "public-llama-rope-dynamic", "public-mistral-swa"};
+
+// Full attention, sliding windows, and a rope that depends on the prompt's length.
+std::vector<std::shared_ptr<const Model>> models() {
+  std::vector<std::shared_ptr<const Model>> found;
+  for (const std::filesystem::path& folder : testing::oracle_folders("models", "config.json")) {
+    const std::string name = folder.filename().string();
+    if (!kModels.contains(name)) continue;
+    auto checkpoint = Checkpoint::open(folder);
+    EXPECT_TRUE(checkpoint.is_ok()) << checkpoint.status().message();
+    auto model = Model::load(*checkpoint, {});
+    EXPECT_TRUE(model.is_ok()) << model.status().message();
+    found.push_back(*model);
+  }
+  return found;
+}
+
+class EngineEquality : public ::testing::TestWithParam<KvCacheType> {};
+
+TEST_P(EngineEquality, HoldsForRandomWorkloads) {
+  const auto all = models();
+  ASSERT_GE(all.size(), 2U);
+  const char* wanted = std::getenv("INGOT_EQUALITY_TRIALS");
+  const uint64_t trials = wanted == nullptr ? 24 : std::strtoull(wanted, nullptr, 10);
+  const char* replay = std::getenv("INGOT_EQUALITY_SEED");
+  const uint64_t first = replay == nullptr ? 1 : std::strtoull(replay, nullptr, 10);
+  int64_t preemptions = 0;
+  int64_t reused = 0;
+  for (uint64_t seed = first; seed < first + (replay == nullptr ? trials : 1); ++seed) {
+    SCOPED_TRACE(fmt::format("INGOT_EQUALITY_SEED={}", seed));
+    Trial trial(all[seed % all.size()], GetParam(), seed);
+    trial.run();
+    if (HasFailure()) return;
+    preemptions += trial.preemptions();
+    reused += trial.reused();
+  }
+  if (replay != nullptr) return;
+  EXPECT_GT(preemptions, 0);
+  EXPECT_GT(reused, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, EngineEquality,
+                         ::testing::ValuesIn(kv_cache_types().begin(), kv_cache_types().end()),
+                         [](const auto& type) { return std::string(to_string(type.param)); });
+
+}  // namespace
+}  // namespace ingot
