@@ -99,17 +99,17 @@ class Trial {
     options.max_num_batched_tokens = options.max_num_seqs + below(120);
     options.has_prefix_cache = chance(0.8);
     if (chance(0.3)) options.host_cache_bytes = 1 << 22;
-    // From hardly more than one sequence needs to plenty.
-    const CachePlanOptions least{.type = type_,
-                                 .page_tokens = options.page_tokens,
-                                 .memory_bytes = uint64_t{1} << 40,
-                                 .context = kContext,
-                                 .max_num_seqs = 1,
-                                 .max_num_batched_tokens = options.max_num_batched_tokens};
-    const Result<CachePlan> plan = plan_cache(model_->spec(), least);
-    ASSERT_TRUE(plan.is_ok()) << plan.status().message();
-    options.kv_cache_memory = plan->size_bytes * static_cast<uint64_t>(6 + below(20)) / 8;
+    // From as little as will do for one sequence to plenty.
+    options.kv_cache_memory = uint64_t{1} << 14;
     auto core = EngineCore::create(model_, options);
+    while (!core.is_ok() && core.status().code() == StatusCode::kResourceExhausted) {
+      options.kv_cache_memory += options.kv_cache_memory / 4;
+      core = EngineCore::create(model_, options);
+    }
+    if (chance(0.6)) {
+      options.kv_cache_memory = options.kv_cache_memory * static_cast<uint64_t>(9 + below(20)) / 8;
+      core = EngineCore::create(model_, options);
+    }
     ASSERT_TRUE(core.is_ok()) << core.status().message();
     core_ = std::move(*core);
     options_ = options;

@@ -53,10 +53,10 @@ Result<CachePlan> plan_cache(const ModelSpec& spec, const CachePlanOptions& opti
   const CachePlan smallest = plan_for(groups, least, options);
   if (smallest.size_bytes > budget) {
     return Status::resource_exhausted(
-        "a context of {} tokens needs {} MiB of KV cache but only {} MiB are {} ({} MiB free in "
+        "a context of {} tokens needs {} KiB of KV cache but only {} KiB are {} ({} MiB free in "
         "all); use a smaller --ctx-size, a --kv-cache-dtype such as int8, or a larger "
         "--kv-cache-memory",
-        options.context, smallest.size_bytes >> 20, budget >> 20,
+        options.context, smallest.size_bytes >> 10, budget >> 10,
         options.memory_bytes > 0 ? "given" : "taken by default", free >> 20);
   }
   int64_t low = least;
