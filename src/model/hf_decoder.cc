@@ -15,7 +15,7 @@ Result<Activation> read_activation(const HfConfig& config, const DecoderFamily& 
   return config.unsupported(family.activation_key, fmt::format("unknown activation '{}'", name));
 }
 
-Status read_heads(const HfConfig& config, const DecoderFamily& family, Decoder& decoder) {
+Status read_heads(const HfConfig& config, const DecoderFamily& family, HfDecoder& decoder) {
   AttentionSpec& attention = decoder.attention;
   INGOT_TRY(attention.heads,
             config.integer_or(family.heads_key, family.heads, {1, limits::kHeads}));
@@ -87,9 +87,9 @@ Status refuse_quantized(const HfConfig& config) {
                   method));
 }
 
-Result<Decoder> read_decoder(const HfConfig& config, const DecoderFamily& family) {
+Result<HfDecoder> read_decoder(const HfConfig& config, const DecoderFamily& family) {
   INGOT_TRY(refuse_quantized(config));
-  Decoder decoder;
+  HfDecoder decoder;
   ModelSpec& spec = decoder.spec;
   spec.architecture = family.architecture;
   INGOT_TRY(spec.vocab, config.integer_or("vocab_size", family.vocab, {1, limits::kVocab}));

@@ -43,13 +43,13 @@ struct DecoderFamily {
 };
 
 // A model of equal, plain layers: pre-norms, attention without rope, gated FFN.
-struct Decoder {
+struct HfDecoder {
   ModelSpec spec;  // all but ropes and layers
   AttentionSpec attention;
   DenseFfnSpec ffn;
   int64_t layers = 0;
 };
-Result<Decoder> read_decoder(const HfConfig& config, const DecoderFamily& family);
+Result<HfDecoder> read_decoder(const HfConfig& config, const DecoderFamily& family);
 
 // A quantized checkpoint needs more than names and shapes.
 Status refuse_quantized(const HfConfig& config);

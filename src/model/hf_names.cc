@@ -60,7 +60,7 @@ void split_gate_up(const LinearSource& fused, int64_t ffn, LayerSources& layer) 
   layer.up = rows_of(fused, {{ffn, 2 * ffn}});
 }
 
-ModelPlan unnamed_plan(const Decoder& decoder) {
+ModelPlan unnamed_plan(const HfDecoder& decoder) {
   ModelPlan plan;
   plan.spec = decoder.spec;
   LayerSpec layer;
@@ -76,7 +76,7 @@ void name_output(const std::string& name, bool has_bias, ModelPlan& plan) {
   if (plan.spec.ties_output) plan.weights.output.weight = TensorSource();
 }
 
-ModelPlan llama_plan(const Decoder& decoder, const LlamaBiases& biases) {
+ModelPlan llama_plan(const HfDecoder& decoder, const LlamaBiases& biases) {
   ModelPlan plan = unnamed_plan(decoder);
   WeightMap& weights = plan.weights;
   weights.embedding = TensorSource::named("model.embed_tokens.weight");

@@ -35,10 +35,10 @@ struct LlamaBiases {
 };
 
 // Equal layers named like Llama's. Ungated FFNs have no gate.
-ModelPlan llama_plan(const Decoder& decoder, const LlamaBiases& biases);
+ModelPlan llama_plan(const HfDecoder& decoder, const LlamaBiases& biases);
 
 // `layers` equal layers and nothing else named: for families with names of their own.
-ModelPlan unnamed_plan(const Decoder& decoder);
+ModelPlan unnamed_plan(const HfDecoder& decoder);
 // Names the output, unless the embedding serves.
 void name_output(const std::string& name, bool has_bias, ModelPlan& plan);
 

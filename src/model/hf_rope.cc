@@ -131,7 +131,7 @@ Status read_scaling(const HfConfig& config, const std::optional<HfConfig>& scali
 // `scaling` is the object that describes this rope, if there is one; `theta` holds when it names
 // none.
 Result<RopeSpec> read_rope(const HfConfig& config, const std::optional<HfConfig>& scaling,
-                           double theta, const RopeRules& rules, const Decoder& decoder) {
+                           double theta, const RopeRules& rules, const HfDecoder& decoder) {
   RopeSpec rope;
   rope.pairing = rules.pairing;
   INGOT_TRY(rope.theta, read(scaling, "rope_theta", theta, kTheta));
@@ -167,7 +167,7 @@ Result<std::optional<HfConfig>> rope_object(const HfConfig& config, std::string_
 
 }  // namespace
 
-Status add_rope(const HfConfig& config, const RopeRules& rules, Decoder& decoder) {
+Status add_rope(const HfConfig& config, const RopeRules& rules, HfDecoder& decoder) {
   INGOT_TRY(const std::optional<HfConfig> legacy, rope_object(config, "rope_scaling"));
   INGOT_TRY(const std::optional<HfConfig> current, rope_object(config, "rope_parameters"));
   const std::optional<HfConfig>& scaling = legacy ? legacy : current;
@@ -184,7 +184,7 @@ Status add_rope(const HfConfig& config, const RopeRules& rules, Decoder& decoder
 }
 
 Status add_rope_per_layer_type(const HfConfig& config, const RopeRules& full,
-                               const RopeRules& sliding, Decoder& decoder) {
+                               const RopeRules& sliding, HfDecoder& decoder) {
   INGOT_TRY(const std::optional<HfConfig> legacy, rope_object(config, "rope_scaling"));
   INGOT_TRY(const std::optional<HfConfig> current, rope_object(config, "rope_parameters"));
   INGOT_TRY(double full_theta, read(config, full.theta_key, full.theta, kTheta));

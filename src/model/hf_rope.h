@@ -25,11 +25,11 @@ struct RopeRules {
 };
 
 // One rope for all layers: becomes ropes[0], and the attention turns by it.
-Status add_rope(const HfConfig& config, const RopeRules& rules, Decoder& decoder);
+Status add_rope(const HfConfig& config, const RopeRules& rules, HfDecoder& decoder);
 
 // Two ropes: ropes[0] for full layers, ropes[1] for sliding ones. `rope_scaling` belongs to the
 // full layers alone.
 Status add_rope_per_layer_type(const HfConfig& config, const RopeRules& full,
-                               const RopeRules& sliding, Decoder& decoder);
+                               const RopeRules& sliding, HfDecoder& decoder);
 
 }  // namespace ingot

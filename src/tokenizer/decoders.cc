@@ -54,9 +54,9 @@ class WholeTokenStage : public Stage {
   std::string token_;
 };
 
-// Makes a Decoder of a stage's constructor.
+// Makes a TokenDecoder of a stage's constructor.
 template <class Start>
-class DecoderOf : public Decoder {
+class DecoderOf : public TokenDecoder {
  public:
   explicit DecoderOf(Start start) : start_(std::move(start)) {}
   std::unique_ptr<DecodeStage> start(DecodeStage& next, DecodeMode mode) const override {

@@ -31,14 +31,14 @@ enum class DecodeMode { kWhole, kStream };
 inline constexpr size_t kStreamHoldBytes = 64;
 
 // What a decoder is, apart from any one text. Immutable; thread-safe.
-class Decoder {
+class TokenDecoder {
  public:
-  virtual ~Decoder() = default;
+  virtual ~TokenDecoder() = default;
   // A fresh stage that writes to `next`, which outlives it.
   virtual std::unique_ptr<DecodeStage> start(DecodeStage& next, DecodeMode mode) const = 0;
 };
 
-using DecoderPtr = std::unique_ptr<const Decoder>;
+using DecoderPtr = std::unique_ptr<const TokenDecoder>;
 
 DecoderPtr make_byte_level_decoder();
 DecoderPtr make_byte_fallback_decoder();

@@ -24,7 +24,7 @@ std::string decoded(const std::vector<std::string>& tokens, DecodeMode mode,
   Collector end;
   std::vector<std::unique_ptr<DecodeStage>> stages;
   DecodeStage* first = &end;
-  const std::vector<const Decoder*> chain{decoders.get()...};
+  const std::vector<const TokenDecoder*> chain{decoders.get()...};
   for (size_t i = chain.size(); i-- > 0;) {
     stages.push_back(chain[i]->start(*first, mode));
     first = stages.back().get();

@@ -21,7 +21,7 @@ constexpr DecoderFamily kArcee = {.architecture = "arcee",
 }  // namespace
 
 Result<ModelPlan> map_hf_arcee(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kArcee));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kArcee));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(const bool attention_bias, config.boolean_or("attention_bias", false));
   INGOT_TRY(const bool ffn_bias, config.boolean_or("mlp_bias", false));

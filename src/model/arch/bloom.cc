@@ -32,7 +32,7 @@ Result<ModelPlan> map_hf_bloom(const HfConfig& config) {
   family.hidden_key = config.first_of({"n_embed", "hidden_size"});
   family.layers_key = config.first_of({"n_layer", "num_hidden_layers"});
   family.heads_key = config.first_of({"n_head", "num_attention_heads"});
-  INGOT_TRY(Decoder decoder, read_decoder(config, family));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, family));
   INGOT_TRY(const bool skips_norm,
             config.boolean_or("apply_residual_connection_post_layernorm", false));
   if (skips_norm) {

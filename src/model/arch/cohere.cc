@@ -21,7 +21,7 @@ constexpr DecoderFamily kCohere = {.architecture = "cohere",
                                    .eos = 255001,
                                    .norm_eps_key = "layer_norm_eps"};
 
-Result<ModelPlan> cohere_plan(const HfConfig& config, Decoder& decoder) {
+Result<ModelPlan> cohere_plan(const HfConfig& config, HfDecoder& decoder) {
   INGOT_TRY(decoder.spec.logit_scale, read_real(config, "logit_scale", 0.0625));
   INGOT_TRY(const bool attention_bias, config.boolean_or("attention_bias", false));
   ModelPlan plan = llama_plan(decoder, {.qkv = attention_bias, .o = attention_bias});
@@ -36,7 +36,7 @@ Result<ModelPlan> cohere_plan(const HfConfig& config, Decoder& decoder) {
 }  // namespace
 
 Result<ModelPlan> map_hf_cohere(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kCohere));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kCohere));
   INGOT_TRY(add_rope(config, {.pairing = RopePairing::kNeighbours, .theta = 5e5}, decoder));
   INGOT_TRY(const bool has_qk_norm, config.boolean_or("use_qk_norm", false));
   if (has_qk_norm) {
@@ -52,7 +52,7 @@ Result<ModelPlan> map_hf_cohere2(const HfConfig& config) {
   DecoderFamily family = kCohere;
   family.architecture = "cohere2";
   family.head_dim_key = "";
-  INGOT_TRY(Decoder decoder, read_decoder(config, family));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, family));
   INGOT_TRY(add_rope(config, {.pairing = RopePairing::kNeighbours}, decoder));
   decoder.attention.rope = -1;
   INGOT_TRY(const int64_t window, read_window(config, 4096));

@@ -23,7 +23,7 @@ constexpr DecoderFamily kErnie = {.architecture = "ernie4_5",
 }  // namespace
 
 Result<ModelPlan> map_hf_ernie4_5(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kErnie));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kErnie));
   INGOT_TRY(add_rope(config, {.pairing = RopePairing::kNeighbours, .theta = 5e5}, decoder));
   INGOT_TRY(const bool has_bias, config.boolean_or("use_bias", false));
   return llama_plan(decoder, {.qkv = has_bias, .o = has_bias, .ffn = has_bias});

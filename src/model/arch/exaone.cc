@@ -25,7 +25,7 @@ constexpr DecoderFamily kExaone = {.architecture = "exaone",
 Result<ModelPlan> map_hf_exaone(const HfConfig& config) {
   DecoderFamily family = kExaone;
   family.layers_key = config.first_of({"num_layers", "num_hidden_layers"});
-  INGOT_TRY(Decoder decoder, read_decoder(config, family));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, family));
   INGOT_TRY(add_rope(config, {}, decoder));
   ModelPlan plan = unnamed_plan(decoder);
   WeightMap& weights = plan.weights;

@@ -37,7 +37,7 @@ Result<std::vector<bool>> read_slides(const HfConfig& config, int64_t layers) {
 }  // namespace
 
 Result<ModelPlan> map_hf_exaone4(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kExaone4));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kExaone4));
   INGOT_TRY(add_rope(config, {}, decoder));
   decoder.attention.qk_norm = QkNorm::kPerHead;
   decoder.attention.qk_norm_spec = decoder.spec.norm;

@@ -90,7 +90,7 @@ void name_layer(const std::string& name, const FalconLayout& layout, const Atten
 }  // namespace
 
 Result<ModelPlan> map_hf_falcon(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kFalcon));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kFalcon));
   INGOT_TRY(const FalconLayout layout, read_layout(config));
   AttentionSpec& attention = decoder.attention;
   INGOT_TRY(read_kv_heads(config, layout, attention));

@@ -41,8 +41,8 @@ constexpr DecoderFamily kGemma2 = {.architecture = "gemma2",
                                    .eos = 1,
                                    .activation_key = "hidden_activation"};
 
-Result<Decoder> read_gemma(const HfConfig& config, const DecoderFamily& family) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, family));
+Result<HfDecoder> read_gemma(const HfConfig& config, const DecoderFamily& family) {
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, family));
   INGOT_TRY(const bool sees_ahead, config.boolean_or("use_bidirectional_attention", false));
   if (sees_ahead) {
     return config.unsupported("use_bidirectional_attention",
@@ -59,7 +59,7 @@ Result<LlamaBiases> read_biases(const HfConfig& config) {
 }
 
 // Gemma 2 and 3. A null cap means none, an absent one the family's.
-Status read_scores(const HfConfig& config, double logit_cap, Decoder& decoder) {
+Status read_scores(const HfConfig& config, double logit_cap, HfDecoder& decoder) {
   INGOT_TRY(const float scalar, read_real(config, "query_pre_attn_scalar", 256));
   decoder.attention.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(scalar)));
   if (!config.is_null("final_logit_softcapping")) {
@@ -86,14 +86,14 @@ Result<ModelPlan> map_hf_gemma(const HfConfig& config) {
   DecoderFamily family = kGemma;
   // The first files say hidden_act "gelu" and mean the other field, which came later.
   family.activation_key = config.first_of({"hidden_activation", "hidden_act"});
-  INGOT_TRY(Decoder decoder, read_gemma(config, family));
+  INGOT_TRY(HfDecoder decoder, read_gemma(config, family));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(const LlamaBiases biases, read_biases(config));
   return llama_plan(decoder, biases);
 }
 
 Result<ModelPlan> map_hf_gemma2(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_gemma(config, kGemma2));
+  INGOT_TRY(HfDecoder decoder, read_gemma(config, kGemma2));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(read_scores(config, 30, decoder));
   if (!config.is_null("attn_logit_softcapping")) {
@@ -115,7 +115,7 @@ Result<ModelPlan> map_hf_gemma3_text(const HfConfig& config) {
   family.architecture = "gemma3";
   family.vocab = 262208;
   family.context = 131072;
-  INGOT_TRY(Decoder decoder, read_gemma(config, family));
+  INGOT_TRY(HfDecoder decoder, read_gemma(config, family));
   INGOT_TRY(add_rope_per_layer_type(config, {.theta = 1e6},
                                     {.theta = 1e4, .theta_key = "rope_local_base_freq"}, decoder));
   INGOT_TRY(read_scores(config, 0, decoder));

@@ -20,7 +20,7 @@ constexpr DecoderFamily kGlm = {.architecture = "glm",
                                 .norm_eps = 1.5625e-7};
 
 Result<ModelPlan> glm_plan(const HfConfig& config, const DecoderFamily& family) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, family));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, family));
   INGOT_TRY(add_rope(config, {.pairing = RopePairing::kNeighbours, .partial = 0.5}, decoder));
   if (!config.has("eos_token_id") && decoder.spec.vocab > 151338)
     decoder.spec.eos_ids = {151329, 151336, 151338};

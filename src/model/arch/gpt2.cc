@@ -24,12 +24,12 @@ constexpr DecoderFamily kGpt2 = {.architecture = "gpt2",
                                  .norm_eps_key = "layer_norm_epsilon",
                                  .activation_key = "activation_function"};
 
-Result<Decoder> read_gpt2(const HfConfig& config, DecoderFamily family) {
+Result<HfDecoder> read_gpt2(const HfConfig& config, DecoderFamily family) {
   family.hidden_key = config.first_of({"n_embd", "hidden_size"});
   family.layers_key = config.first_of({"n_layer", "num_hidden_layers"});
   family.heads_key = config.first_of({"n_head", "num_attention_heads"});
   family.context_key = config.first_of({"n_positions", "max_position_embeddings"});
-  INGOT_TRY(Decoder decoder, read_decoder(config, family));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, family));
   INGOT_TRY(const bool has_encoder, config.boolean_or("add_cross_attention", false));
   if (has_encoder) return config.unsupported("add_cross_attention", "encoders are not supported");
   INGOT_TRY(const bool is_scaled, config.boolean_or("scale_attn_weights", true));
@@ -45,7 +45,7 @@ LinearSource transposed(LinearSource linear) {
   return linear;
 }
 
-ModelPlan gpt2_plan(const Decoder& decoder) {
+ModelPlan gpt2_plan(const HfDecoder& decoder) {
   ModelPlan plan = unnamed_plan(decoder);
   WeightMap& weights = plan.weights;
   weights.aliases = {{"transformer.", ""}};  // as the first four stand on the hub
@@ -72,7 +72,7 @@ LinearSource fused_qkv(size_t layer) {
 }  // namespace
 
 Result<ModelPlan> map_hf_gpt2(const HfConfig& config) {
-  INGOT_TRY(const Decoder decoder, read_gpt2(config, kGpt2));
+  INGOT_TRY(const HfDecoder decoder, read_gpt2(config, kGpt2));
   INGOT_TRY(const bool fades, config.boolean_or("scale_attn_by_inverse_layer_idx", false));
   ModelPlan plan = gpt2_plan(decoder);
   for (size_t i = 0; i < plan.weights.layers.size(); ++i) {
@@ -90,7 +90,7 @@ Result<ModelPlan> map_hf_gpt_bigcode(const HfConfig& config) {
   DecoderFamily family = kGpt2;
   family.architecture = "gpt_bigcode";
   family.activation = "gelu_pytorch_tanh";
-  INGOT_TRY(Decoder decoder, read_gpt2(config, family));
+  INGOT_TRY(HfDecoder decoder, read_gpt2(config, family));
   INGOT_TRY(const bool shares_kv, config.boolean_or("multi_query", true));
   if (shares_kv) decoder.attention.kv_heads = 1;
   ModelPlan plan = gpt2_plan(decoder);

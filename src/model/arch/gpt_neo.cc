@@ -52,7 +52,7 @@ Result<std::vector<bool>> read_local_layers(const HfConfig& config, int64_t laye
 }  // namespace
 
 Result<ModelPlan> map_hf_gpt_neo(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kGptNeo));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kGptNeo));
   INGOT_TRY(const int64_t window, config.integer_or("window_size", 256, {1, limits::kContext}));
   INGOT_TRY(const std::vector<bool> is_local, read_local_layers(config, decoder.layers));
   decoder.attention.scale = 1;

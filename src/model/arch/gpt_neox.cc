@@ -25,7 +25,7 @@ constexpr DecoderFamily kGptNeox = {.architecture = "gpt_neox",
 }  // namespace
 
 Result<ModelPlan> map_hf_gpt_neox(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kGptNeox));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kGptNeox));
   INGOT_TRY(add_rope(config,
                      {.theta_key = "rotary_emb_base", .partial = 0.25, .partial_key = "rotary_pct"},
                      decoder));

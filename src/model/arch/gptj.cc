@@ -29,7 +29,7 @@ constexpr DecoderFamily kGptJ = {.architecture = "gptj",
                                  .norm_eps_key = "layer_norm_epsilon",
                                  .activation_key = "activation_function"};
 
-Status add_gptj_rope(const HfConfig& config, Decoder& decoder) {
+Status add_gptj_rope(const HfConfig& config, HfDecoder& decoder) {
   if (config.is_null("rotary_dim")) return config.unsupported("rotary_dim", "null");
   RopeSpec rope;
   rope.pairing = RopePairing::kNeighbours;
@@ -44,7 +44,7 @@ Status add_gptj_rope(const HfConfig& config, Decoder& decoder) {
 }  // namespace
 
 Result<ModelPlan> map_hf_gptj(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kGptJ));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kGptJ));
   INGOT_TRY(add_gptj_rope(config, decoder));
   decoder.ffn.is_gated = false;
   ModelPlan plan = unnamed_plan(decoder);

@@ -21,7 +21,7 @@ constexpr DecoderFamily kGranite = {.architecture = "granite",
 }  // namespace
 
 Result<ModelPlan> map_hf_granite(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kGranite));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kGranite));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(decoder.spec.embedding_scale, read_real(config, "embedding_multiplier", 1));
   INGOT_TRY(decoder.spec.residual_scale, read_real(config, "residual_multiplier", 1));

@@ -23,7 +23,7 @@ constexpr DecoderFamily kHelium = {.architecture = "helium",
 }  // namespace
 
 Result<ModelPlan> map_hf_helium(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kHelium));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kHelium));
   INGOT_TRY(add_rope(config, {.pairing = RopePairing::kNeighbours, .theta = 1e5}, decoder));
   INGOT_TRY(const bool qkv_bias, config.boolean_or("attention_bias", false));
   INGOT_TRY(const bool ffn_bias, config.boolean_or("mlp_bias", false));

@@ -39,7 +39,7 @@ Status stretch_base(const HfConfig& config, RopeSpec& rope) {
 }  // namespace
 
 Result<ModelPlan> map_hf_hunyuan_v1_dense(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kHunyuan));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kHunyuan));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(stretch_base(config, decoder.spec.ropes[0]));
   INGOT_TRY(const bool has_bias, config.boolean_or("attention_bias", false));

@@ -22,7 +22,7 @@ constexpr DecoderFamily kInternLm2 = {.architecture = "internlm2",
 }  // namespace
 
 Result<ModelPlan> map_hf_internlm2(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kInternLm2));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kInternLm2));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(const bool has_bias, config.boolean_or("bias", true));
   ModelPlan plan = unnamed_plan(decoder);

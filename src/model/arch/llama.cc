@@ -33,7 +33,7 @@ constexpr DecoderFamily kMistral = {.architecture = "mistral",
 }  // namespace
 
 Result<ModelPlan> map_hf_llama(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kLlama));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kLlama));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(const bool attention_bias, config.boolean_or("attention_bias", false));
   INGOT_TRY(const bool ffn_bias, config.boolean_or("mlp_bias", false));
@@ -41,7 +41,7 @@ Result<ModelPlan> map_hf_llama(const HfConfig& config) {
 }
 
 Result<ModelPlan> map_hf_mistral(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kMistral));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kMistral));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(decoder.attention.window, read_window(config, 4096));
   return llama_plan(decoder, {});
@@ -50,7 +50,7 @@ Result<ModelPlan> map_hf_mistral(const HfConfig& config) {
 Result<ModelPlan> map_hf_ministral(const HfConfig& config) {
   DecoderFamily family = kMistral;
   family.architecture = "ministral";
-  INGOT_TRY(Decoder decoder, read_decoder(config, family));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, family));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(const int64_t window, read_window(config, 4096));
   INGOT_TRY(const std::vector<bool> slides,

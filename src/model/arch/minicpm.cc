@@ -25,7 +25,7 @@ constexpr DecoderFamily kMiniCpm = {.architecture = "minicpm",
 }  // namespace
 
 Result<ModelPlan> map_hf_minicpm(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kMiniCpm));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kMiniCpm));
   INGOT_TRY(add_rope(config, {}, decoder));
   ModelSpec& spec = decoder.spec;
   INGOT_TRY(spec.embedding_scale, read_real(config, "scale_emb", 1));

@@ -47,7 +47,7 @@ Status refuse_unknown(const HfConfig& config) {
 }  // namespace
 
 Result<ModelPlan> map_hf_mpt(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kMpt));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kMpt));
   INGOT_TRY(refuse_unknown(config));
   AttentionSpec& attention = decoder.attention;
   attention.uses_alibi = true;

@@ -23,7 +23,7 @@ constexpr DecoderFamily kNemotron = {.architecture = "nemotron",
 }  // namespace
 
 Result<ModelPlan> map_hf_nemotron(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kNemotron));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kNemotron));
   INGOT_TRY(add_rope(config, {.partial = 0.5}, decoder));
   INGOT_TRY(const bool attention_bias, config.boolean_or("attention_bias", false));
   INGOT_TRY(const bool ffn_bias, config.boolean_or("mlp_bias", false));

@@ -32,7 +32,7 @@ Result<LlamaBiases> read_biases(const HfConfig& config) {
   return LlamaBiases{.qkv = attention_bias, .o = attention_bias};
 }
 
-ModelPlan later_plan(Decoder& decoder, const LlamaBiases& biases) {
+ModelPlan later_plan(HfDecoder& decoder, const LlamaBiases& biases) {
   decoder.attention.qk_norm = QkNorm::kWhole;
   decoder.attention.qk_norm_spec = decoder.spec.norm;
   ModelPlan plan = llama_plan(decoder, biases);
@@ -44,7 +44,7 @@ ModelPlan later_plan(Decoder& decoder, const LlamaBiases& biases) {
 }  // namespace
 
 Result<ModelPlan> map_hf_olmo(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kOlmo));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kOlmo));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(decoder.attention.clip_qkv, read_real(config, "clip_qkv", 0));
   INGOT_TRY(const LlamaBiases biases, read_biases(config));
@@ -59,14 +59,14 @@ Result<ModelPlan> map_hf_olmo(const HfConfig& config) {
 }
 
 Result<ModelPlan> map_hf_olmo2(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, later_olmo("olmo2")));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, later_olmo("olmo2")));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(const LlamaBiases biases, read_biases(config));
   return later_plan(decoder, biases);
 }
 
 Result<ModelPlan> map_hf_olmo3(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, later_olmo("olmo3")));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, later_olmo("olmo3")));
   // In the older spelling rope_theta speaks of the full layers only.
   INGOT_TRY(
       add_rope_per_layer_type(config, {.theta = 5e5}, {.theta = 5e5, .theta_key = ""}, decoder));

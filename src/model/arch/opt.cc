@@ -47,7 +47,7 @@ void name_layers(bool has_bias, bool has_affine, ModelPlan& plan) {
 }  // namespace
 
 Result<ModelPlan> map_hf_opt(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kOpt));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kOpt));
   ModelSpec& spec = decoder.spec;
   INGOT_TRY(const bool norms_before, config.boolean_or("do_layer_norm_before", true));
   INGOT_TRY(const bool lacks_final_norm, config.boolean_or("_remove_final_layer_norm", false));

@@ -33,7 +33,7 @@ constexpr DecoderFamily kPhi3 = {.architecture = "phi3",
 }  // namespace
 
 Result<ModelPlan> map_hf_phi(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kPhi));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kPhi));
   INGOT_TRY(add_rope(config, {.partial = 0.5}, decoder));
   INGOT_TRY(const bool has_qk_norm, config.boolean_or("qk_layernorm", false));
   decoder.ffn.is_gated = false;
@@ -59,7 +59,7 @@ Result<ModelPlan> map_hf_phi(const HfConfig& config) {
 }
 
 Result<ModelPlan> map_hf_phi3(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kPhi3));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kPhi3));
   INGOT_TRY(add_rope(
       config, {.partial = 1.0, .original_context = 4096, .takes_yarn_as_longrope = true}, decoder));
   INGOT_TRY(decoder.attention.window, read_window(config, 0));

@@ -34,7 +34,7 @@ Status add_windows(const HfConfig& config, ModelPlan& plan) {
 }  // namespace
 
 Result<ModelPlan> map_hf_qwen2(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kQwen2));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kQwen2));
   INGOT_TRY(add_rope(config, {}, decoder));
   ModelPlan plan = llama_plan(decoder, {.qkv = true});
   INGOT_TRY(add_windows(config, plan));
@@ -45,7 +45,7 @@ Result<ModelPlan> map_hf_qwen3(const HfConfig& config) {
   DecoderFamily family = kQwen2;
   family.architecture = "qwen3";
   family.head_dim = 128;
-  INGOT_TRY(Decoder decoder, read_decoder(config, family));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, family));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(const bool attention_bias, config.boolean_or("attention_bias", false));
   decoder.attention.qk_norm = QkNorm::kPerHead;

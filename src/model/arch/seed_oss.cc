@@ -23,7 +23,7 @@ constexpr DecoderFamily kSeedOss = {.architecture = "seed_oss",
 }  // namespace
 
 Result<ModelPlan> map_hf_seed_oss(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kSeedOss));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kSeedOss));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(const bool qkv_bias, config.boolean_or("attention_bias", true));
   INGOT_TRY(const bool o_bias, config.boolean_or("attention_out_bias", false));

@@ -42,7 +42,7 @@ Result<std::vector<bool>> read_unturned(const HfConfig& config, int64_t layers) 
 }  // namespace
 
 Result<ModelPlan> map_hf_smollm3(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kSmolLm3));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kSmolLm3));
   INGOT_TRY(add_rope(config, {.theta = 2e6}, decoder));
   INGOT_TRY(const std::vector<bool> unturned, read_unturned(config, decoder.layers));
   INGOT_TRY(const bool uses_window, config.boolean_or("use_sliding_window", false));

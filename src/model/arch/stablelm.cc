@@ -33,7 +33,7 @@ NormSource norm_per_head(const std::string& name, int64_t heads) {
 }  // namespace
 
 Result<ModelPlan> map_hf_stablelm(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kStableLm));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kStableLm));
   INGOT_TRY(add_rope(config, {.partial = 0.25}, decoder));
   INGOT_TRY(const bool qkv_bias, config.boolean_or("use_qkv_bias", false));
   INGOT_TRY(const bool has_qk_norm, config.boolean_or("qk_layernorm", false));

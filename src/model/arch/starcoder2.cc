@@ -25,7 +25,7 @@ constexpr DecoderFamily kStarCoder2 = {.architecture = "starcoder2",
 }  // namespace
 
 Result<ModelPlan> map_hf_starcoder2(const HfConfig& config) {
-  INGOT_TRY(Decoder decoder, read_decoder(config, kStarCoder2));
+  INGOT_TRY(HfDecoder decoder, read_decoder(config, kStarCoder2));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(decoder.attention.window, read_window(config, 0));
   INGOT_TRY(const bool has_bias, config.boolean_or("use_bias", true));
