@@ -11,7 +11,6 @@
 #include "api/text_engine.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
-#include "cli/interrupt.h"
 #include "cli/logprobs_json.h"
 #include "cli/model_flags.h"
 #include "cli/output.h"
@@ -80,6 +79,8 @@ class GenerateCommand : public Command {
     INGOT_TRY(LoadedModel model, load_model(model_));
     TextRequest request;
     INGOT_TRY(request.prompt_ids, read_prompt(prompt_, model.text));
+    if (request.prompt_ids.empty())
+      return Status::invalid_argument("the prompt is empty; give at least one token");
     INGOT_TRY(request.sampling, sampling_of(sampling_, model.sampling, model.text.tokenizer.get()));
     request.sampling.eos_ids = model.stop_ids;
     request.sampling.ignore_eos = ignores_eos_;
@@ -105,9 +106,7 @@ class GenerateCommand : public Command {
     FinishReason reason = FinishReason::kStop;
   };
 
-  // Ctrl-C ends the answer where it is and prints what there is.
   Status answer(TextEngine& engine, const TextRequest& request) const {
-    const InterruptScope interrupt;
     RunStats stats{.prompt_tokens = static_cast<int64_t>(request.prompt_ids.size())};
     std::vector<Answer> answers(static_cast<size_t>(request.n));
     std::shared_ptr<const PromptReport> prompt;
@@ -116,8 +115,6 @@ class GenerateCommand : public Command {
     INGOT_TRY(const std::unique_ptr<TextStream> stream, engine.submit(request));
     Status written;
     while (true) {
-      while (!stream->wait_for(std::chrono::milliseconds(50)))
-        if (InterruptScope::was_pressed()) stream->cancel();
       std::optional<TextEvent> event = stream->next();
       if (!event) break;
       if (event->kind == TextEvent::Kind::kPrompt) {
@@ -136,10 +133,10 @@ class GenerateCommand : public Command {
       }
       answer.text += event->text;
       if (!json_ && request.n == 1) written = print_piece(event->text);
-      if (!written.is_ok() || InterruptScope::was_pressed()) stream->cancel();
+      if (!written.is_ok()) break;  // nobody reads any more
     }
-    INGOT_TRY(stream->status());
     INGOT_TRY(std::move(written));
+    INGOT_TRY(stream->status());
     stats.decode_seconds = seconds_since(start) - stats.prompt_seconds;
     if (prompt != nullptr) stats.reused_tokens = prompt->reused_tokens;
     if (verbose_) fmt::print(stderr, "{}\n", describe(stats));
