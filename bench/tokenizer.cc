@@ -7,6 +7,7 @@
 #include "tokenizer/tokenizer.h"
 
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <charconv>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -178,6 +180,10 @@ int run(const Options& options) {
 }  // namespace ingot
 
 int main(int argc, char** argv) {
+  // Memory once had is kept: what the kernel takes for fresh pages is not the tokenizer's, and it
+  // would come or not come by where a text's length stands to the allocator's thresholds.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   ingot::Options options;
   if (!ingot::parse(argc, argv, options)) {
     fmt::print(stderr, "usage: bench_tokenizer [-n BYTES] [-r ROUNDS] TOKENIZER...\n");

@@ -222,8 +222,12 @@ class GgufVocabularyReader {
     INGOT_TRY(adds_eos, flag("tokenizer.ggml.add_eos_token", adds_eos));
     const std::optional<TokenId> eos =
         parts.special.eos.empty() ? std::nullopt : std::optional(parts.special.eos.front());
-    parts.templates.push_back(bos_eos_template(adds_bos ? parts.special.bos : std::nullopt,
-                                               adds_eos ? eos : std::nullopt));
+    // Rerankers put a separator between their texts: <s> A </s> </s> B </s>.
+    INGOT_TRY(const auto separator,
+              special_id("tokenizer.ggml.seperator_token_id", std::nullopt, pieces_.size()));
+    const std::optional<TokenId> bos = adds_bos ? parts.special.bos : std::nullopt;
+    parts.templates.push_back(
+        bos_eos_template(bos, adds_eos ? eos : std::nullopt, separator ? separator : bos));
     return Status::ok();
   }
 
@@ -362,7 +366,7 @@ class GgufVocabularyReader {
     INGOT_TRY(const auto cls, special_id("tokenizer.ggml.cls_token_id", 101, count));
     INGOT_TRY(parts.special.bos, special_id("tokenizer.ggml.bos_token_id", cls, count));
     INGOT_TRY(const auto sep, special_id("tokenizer.ggml.seperator_token_id", 102, count));
-    parts.templates.push_back(bos_eos_template(parts.special.bos, sep));
+    parts.templates.push_back(bos_eos_template(parts.special.bos, sep, std::nullopt));
     return parts;
   }
 

@@ -30,6 +30,15 @@ Result<Encoding> Pipeline::encode_with_pieces(std::string_view text,
   return encoding;
 }
 
+Result<PairEncoding> Pipeline::encode_pair(std::string_view first, std::string_view second,
+                                           const EncodeOptions& options) const {
+  TokenSink sinks[2];
+  INGOT_TRY(encode_text(first, options, sinks[0]));
+  INGOT_TRY(encode_text(second, options, sinks[1]));
+  return apply_pair_templates(parts_.templates, options.add_special, std::move(sinks[0].ids),
+                              std::move(sinks[1].ids));
+}
+
 namespace {
 
 Status check_size(std::string_view text) {
@@ -42,6 +51,13 @@ Status check_size(std::string_view text) {
 }  // namespace
 
 Status Pipeline::encode_into(std::string_view text, const EncodeOptions& options,
+                             TokenSink& out) const {
+  INGOT_TRY(encode_text(text, options, out));
+  apply_templates(parts_.templates, options.add_special, out);
+  return Status::ok();
+}
+
+Status Pipeline::encode_text(std::string_view text, const EncodeOptions& options,
                              TokenSink& out) const {
   INGOT_TRY(check_size(text));
   std::string repaired;
@@ -57,7 +73,6 @@ Status Pipeline::encode_into(std::string_view text, const EncodeOptions& options
       INGOT_TRY(encode_raw(part, segment.begin == 0, options.parse_special, out));
     }
   }
-  apply_templates(parts_.templates, options.add_special, out);
   return Status::ok();
 }
 
