@@ -15,9 +15,10 @@ constexpr std::string_view kReplacementText = "\uFFFD";
 constexpr std::string_view kSpaceMark = "\u2581";
 
 // All tokens become one, of the bytes they spell; bytes that are not UTF-8 become U+FFFD.
-class ByteLevelStage : public Stage {
+class BytesStage : public Stage {
  public:
-  using Stage::Stage;
+  using Spell = std::string (*)(std::string_view);
+  BytesStage(DecodeStage& next, Spell spell) : Stage(next), spell_(spell) {}
   void begin_token() override {
     if (!has_begun_) next().begin_token();
     has_begun_ = true;
@@ -25,8 +26,7 @@ class ByteLevelStage : public Stage {
   }
   void text(std::string_view part) override { token_ += part; }
   void end_token() override {
-    const std::optional<std::string> bytes = bytes_of_piece(token_);
-    pending_ += bytes ? *bytes : token_;
+    pending_ += spell_(token_);
     const size_t held = utf8::unfinished_suffix(pending_);
     emit(std::string_view(pending_).substr(0, pending_.size() - held));
     pending_.erase(0, pending_.size() - held);
@@ -43,10 +43,16 @@ class ByteLevelStage : public Stage {
   void emit(std::string_view bytes) {
     if (!bytes.empty()) next().text(utf8::replace_invalid(bytes));
   }
+  Spell spell_;
   bool has_begun_ = false;
   std::string token_;
   std::string pending_;  // at most three bytes between tokens
 };
+
+std::string byte_level_bytes(std::string_view piece) {
+  const std::optional<std::string> bytes = bytes_of_piece(piece);
+  return bytes ? *bytes : std::string(piece);
+}
 
 // Tokens "<0x..>" are bytes. A run of them that is valid UTF-8 is text; in any other run every byte
 // is one U+FFFD. So a run that has gone wrong can be told at once, a good one only at its end.
@@ -161,8 +167,14 @@ class SentencePieceStage : public WholeTokenStage {
 }  // namespace
 
 DecoderPtr make_byte_level_decoder() {
-  return make_decoder(
-      [](DecodeStage& next, DecodeMode) { return std::make_unique<ByteLevelStage>(next); });
+  return make_decoder([](DecodeStage& next, DecodeMode) {
+    return std::make_unique<BytesStage>(next, byte_level_bytes);
+  });
+}
+DecoderPtr make_escaped_bytes_decoder() {
+  return make_decoder([](DecodeStage& next, DecodeMode) {
+    return std::make_unique<BytesStage>(next, bytes_of_escaped);
+  });
 }
 DecoderPtr make_byte_fallback_decoder() {
   return make_decoder([](DecodeStage& next, DecodeMode mode) {
