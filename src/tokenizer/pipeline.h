@@ -61,7 +61,7 @@ class Pipeline : public Tokenizer {
   Status encode_text(std::string_view text, const EncodeOptions& options, TokenSink& out) const;
   Status encode_raw(std::string_view text, bool is_at_start, bool parse_special,
                     TokenSink& out) const;
-  Status encode_normalized(std::string text, bool is_at_start, TokenSink& out) const;
+  Status encode_normalized(std::string text, size_t start_bytes, TokenSink& out) const;
 
   PipelineParts parts_;
 };

@@ -183,10 +183,11 @@ Status Bpe::append_symbols(std::string_view piece, std::vector<TokenId>& symbols
 size_t Bpe::merge_few(std::span<TokenId> symbols) const {
   size_t count = symbols.size();
   if (count < 2) return count;
-  std::array<uint32_t, kFewSymbols>
-      ranks;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
-  std::array<TokenId, kFewSymbols>
-      merged;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
+  // Only what is looked up below is ever read.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): filling it costs more than a short word
+  std::array<uint32_t, kFewSymbols> ranks;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): likewise
+  std::array<TokenId, kFewSymbols> merged;
   const auto look_up = [&](size_t at) {
     const MergeTable::Merge* merge = merges_.find(symbols[at], symbols[at + 1]);
     ranks[at] = merge == nullptr ? kNoRank : merge->rank;
@@ -244,8 +245,8 @@ size_t Bpe::merge_many(std::span<TokenId> symbols) const {
     }
     if (links[left].previous != kEnd) consider(links[left].previous, left);
   }
-  const auto rest = std::ranges::remove(symbols, -1);
-  return symbols.size() - rest.size();
+  const auto end = std::remove(symbols.begin(), symbols.end(), -1);
+  return static_cast<size_t>(end - symbols.begin());
 }
 
 }  // namespace ingot::tok
