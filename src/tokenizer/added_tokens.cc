@@ -57,9 +57,9 @@ Status AddedTokens::add_with_ids(std::vector<std::pair<TokenId, AddedToken>> tok
     return Status::resource_exhausted("{}: {} added tokens; at most {} are allowed", source,
                                       tokens.size(), limits::kAddedTokens);
   }
-  for (auto& [id, token] : tokens) {
-    if (token.content.empty()) continue;
-    INGOT_TRY(insert(id, std::move(token), normalizers));
+  for (std::pair<TokenId, AddedToken>& entry : tokens) {
+    if (entry.second.content.empty()) continue;
+    INGOT_TRY(insert(entry.first, std::move(entry.second), normalizers));
     if (total_bytes_ > limits::kAddedTokensBytes) {
       return Status::resource_exhausted("{}: the added tokens exceed {} bytes", source,
                                         limits::kAddedTokensBytes);

@@ -34,7 +34,10 @@ struct Segment {
   TokenId id;
 };
 
-// Immutable after load; thread-safe then.
+// Of tokens that are looked for in one form (different spellings that normalize alike) the one with
+// the largest id is found; the reference leaves that to the order of a hash table, which changes
+// from run to run. One whose form is empty is never found; the reference does not come to an end
+// there. Immutable after load; thread-safe then.
 class AddedTokens {
  public:
   // Gives each token the id its text has in the vocabulary, else the next one from `first_new_id`

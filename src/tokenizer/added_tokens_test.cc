@@ -89,6 +89,20 @@ TEST(AddedTokens, NormalizedOnesAreFoundInNormalizedText) {
   EXPECT_EQ(added.split_normalized("day", true).front().id, 0);
 }
 
+TEST(AddedTokens, OfEqualFormsTheLargestIdIsFound) {
+  std::vector<NormalizerPtr> normalizers;
+  normalizers.push_back(make_lowercase());
+  normalizers.push_back(make_strip(true, true));
+  std::vector<AddedToken> tokens;
+  for (const char* content : {"AB", "ab", "Ab", " "})
+    tokens.push_back({.content = content});
+  AddedTokens added;
+  ASSERT_TRUE(added.add(tokens, normalizers, 5, Vocabulary(), "test"));
+  const std::vector<Segment> segments = added.split_normalized("xab x", true);
+  ASSERT_EQ(segments.size(), 3U);  // and the one without a form is nowhere
+  EXPECT_EQ(segments[1].id, 7);
+}
+
 TEST(AddedTokens, RefuseMoreThanTheirBounds) {
   AddedTokens added;
   AddedToken huge;

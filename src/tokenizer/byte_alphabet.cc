@@ -2,6 +2,8 @@
 #include "tokenizer/byte_alphabet.h"
 
 #include <array>
+#include <charconv>
+#include <system_error>
 
 #include "base/utf8.h"
 
@@ -91,6 +93,41 @@ std::optional<uint8_t> byte_of_piece(std::string_view piece) {
   if (!high && piece[3] == '+' && low) return low;
   if (!high || !low) return std::nullopt;
   return static_cast<uint8_t>(*high << 4 | *low);
+}
+
+std::string bytes_of_escaped(std::string_view piece) {
+  std::string bytes;
+  for (size_t at = 0; at < piece.size(); ++at) {
+    if (piece[at] != '\\') {
+      bytes += piece[at];
+      continue;
+    }
+    if (++at == piece.size()) break;
+    switch (piece[at]) {
+      case 't':
+        bytes += '\t';
+        break;
+      case 'n':
+        bytes += '\n';
+        break;
+      case 'r':
+        bytes += '\r';
+        break;
+      case 'x': {
+        const std::string_view digits = piece.substr(at + 1, 2);
+        uint8_t byte = 0;
+        const auto [end, problem] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+        const auto count = static_cast<size_t>(end - digits.data());
+        if (problem == std::errc() && count == 2) bytes += static_cast<char>(byte);
+        at += count;
+        break;
+      }
+      default:
+        bytes += piece[at];
+    }
+  }
+  return bytes;
 }
 
 }  // namespace ingot::tok

@@ -21,4 +21,8 @@ std::optional<std::string> bytes_of_piece(std::string_view piece);
 std::string byte_piece(uint8_t byte);
 std::optional<uint8_t> byte_of_piece(std::string_view piece);
 
+// The bytes that RWKV's vocabularies write with backslashes: \t \n \r \xHH, and any other character
+// for itself.
+std::string bytes_of_escaped(std::string_view piece);
+
 }  // namespace ingot::tok

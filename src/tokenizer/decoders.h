@@ -41,6 +41,7 @@ class TokenDecoder {
 using DecoderPtr = std::unique_ptr<const TokenDecoder>;
 
 DecoderPtr make_byte_level_decoder();
+DecoderPtr make_escaped_bytes_decoder();  // bytes_of_escaped()
 DecoderPtr make_byte_fallback_decoder();
 DecoderPtr make_fuse_decoder();
 DecoderPtr make_metaspace_decoder(std::string replacement, bool strips_first);

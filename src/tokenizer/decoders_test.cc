@@ -41,7 +41,7 @@ std::string decoded(const std::vector<std::string>& tokens, DecodeMode mode,
 // Decodes whole and as a stream; both must agree.
 template <class... Decoders>
 std::string decoded(const std::vector<std::string>& tokens, const Decoders&... decoders) {
-  const std::string whole = decoded(tokens, DecodeMode::kWhole, decoders...);
+  std::string whole = decoded(tokens, DecodeMode::kWhole, decoders...);
   EXPECT_EQ(decoded(tokens, DecodeMode::kStream, decoders...), whole);
   return whole;
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "formats/gguf.h"
 #include "tokenizer/chat_template.h"
 
 namespace ingot {
@@ -62,6 +63,30 @@ TEST_F(FindChatTemplate, SaysWhatIsWrongWithABrokenFile) {
   EXPECT_EQ(found(), std::string(to_string(StatusCode::kNotFound)));
   write("chat_template.jinja", std::string(limits::kTemplateBytes + 1, 'x'));
   EXPECT_EQ(find_chat_template(folder_, false).status().code(), StatusCode::kResourceExhausted);
+}
+
+TEST(FindChatTemplateInGguf, PicksTheOneForToolsWhereItIsThere) {
+  const fs::path path = fs::path(testing::TempDir()) / "find_chat_template_test.gguf";
+  const auto found = [&](const GgufWriter& writer, bool with_tools) {
+    EXPECT_TRUE(writer.write(path));
+    const auto file = GgufFile::open(path);
+    EXPECT_TRUE(file) << file.status().message();
+    return find_chat_template((*file)->metadata(), with_tools);
+  };
+  GgufWriter writer;
+  EXPECT_EQ(found(writer, true).status().code(), StatusCode::kNotFound);
+  writer.set("tokenizer.chat_template", "plain");
+  EXPECT_EQ(found(writer, false)->text, "plain");
+  EXPECT_EQ(found(writer, true)->text, "plain");
+  EXPECT_EQ(found(writer, true)->origin, "tokenizer.chat_template");
+  writer.set("tokenizer.chat_template.tool_use", "tools");
+  EXPECT_EQ(found(writer, false)->text, "plain");
+  EXPECT_EQ(found(writer, true)->text, "tools");
+  EXPECT_EQ(found(writer, true)->origin, "tokenizer.chat_template.tool_use");
+  GgufWriter wrong;
+  wrong.set("tokenizer.chat_template", uint32_t{3});
+  EXPECT_EQ(found(wrong, false).status().code(), StatusCode::kInvalidData);
+  fs::remove(path);
 }
 
 }  // namespace

@@ -2,16 +2,15 @@
 #include "tokenizer/gguf_vocab.h"
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
 #include <string>
 #include <utility>
 
-#include "base/limits.h"
-#include "base/utf8.h"
+#include "tokenizer/gguf_pieces.h"
 #include "tokenizer/gguf_pre.h"
 #include "tokenizer/hf_json.h"
 #include "tokenizer/models/bpe.h"
+#include "tokenizer/models/least_cost.h"
+#include "tokenizer/models/longest_match.h"
 #include "tokenizer/models/wordpiece.h"
 #include "tokenizer/sentencepiece.h"
 #include "tokenizer/special_tokens.h"
@@ -22,31 +21,6 @@ namespace ingot::tok {
 namespace {
 
 constexpr std::string_view kSpaceMark = "\u2581";
-
-// Tokens that end an answer, whatever a file's keys forget to say.
-constexpr std::string_view kEndTexts[] = {
-    "<|eot_id|>",
-    "<|im_end|>",
-    "<|end|>",
-    "<|return|>",
-    "<|call|>",
-    "<|flush|>",
-    "<|calls|>",
-    "<end_of_turn>",
-    "<|endoftext|>",
-    "<|eom_id|>",
-    "<EOT>",
-    "_<EOT>",
-    "[EOT]",
-    "[EOS]",
-    "<|end_of_text|>",
-    "<end_of_utterance>",
-    "<eos>",
-    "<turn|>",
-    "<|tool_response>",
-    "<\uff5cend\u2581of\u2581sentence\uff5c>",
-    "[e~[",
-};
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -67,59 +41,17 @@ class GgufVocabularyReader {
     if (model_ == "none" || model_ == "no_vocab") {
       return Status::not_found("the GGUF file says that it has no tokenizer");
     }
-    INGOT_TRY(read_pieces());
+    INGOT_TRY(file_pieces_, read_gguf_pieces(metadata_));
     if (model_ == "llama") return sentencepiece(/*is_bpe=*/true);
     if (model_ == "t5") return sentencepiece(/*is_bpe=*/false);
     if (model_ == "gpt2" || model_ == "gemma4" || model_ == "whitespace") return bpe();
     if (model_ == "bert") return wordpiece();
+    if (model_ == "rwkv") return rwkv();
+    if (model_ == "plamo2") return plamo2();
     return Status::unsupported("tokenizer.ggml.model '{}' is not supported", model_);
   }
 
  private:
-  Status read_pieces() {
-    INGOT_TRY(const std::vector<std::string_view> tokens,
-              metadata_.strings("tokenizer.ggml.tokens"));
-    if (tokens.empty() || tokens.size() > static_cast<size_t>(limits::kVocab)) {
-      return Status::invalid_data("tokenizer.ggml.tokens has {} tokens; 1 to {} are allowed",
-                                  tokens.size(), limits::kVocab);
-    }
-    std::vector<float> scores;
-    if (metadata_.has("tokenizer.ggml.scores")) {
-      INGOT_TRY(scores, metadata_.numbers("tokenizer.ggml.scores"));
-    }
-    std::vector<int64_t> types;
-    if (metadata_.has("tokenizer.ggml.token_type")) {
-      INGOT_TRY(types, metadata_.integers("tokenizer.ggml.token_type"));
-    }
-    INGOT_TRY(check_count("tokenizer.ggml.scores", scores.size(), tokens.size()));
-    INGOT_TRY(check_count("tokenizer.ggml.token_type", types.size(), tokens.size()));
-    pieces_.reserve(tokens.size());
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      SentencePieceEntry entry{tokens[i], scores.empty() ? 0.0F : scores[i], PieceType::kNormal};
-      if (entry.piece.empty()) {
-        entry.piece = repaired_.emplace_back(fmt::format("[EMPTY_{}]", i));
-      } else if (!utf8::is_valid(entry.piece)) {
-        entry.piece = repaired_.emplace_back(utf8::replace_invalid(entry.piece));
-      }
-      if (std::isnan(entry.score)) {
-        return Status::invalid_data("tokenizer.ggml.scores[{}] is not a number", i);
-      }
-      if (!types.empty() && types[i] >= 1 && types[i] <= 6)
-        entry.type = static_cast<PieceType>(types[i]);
-      // An end of text that is marked as plain text would never be found in it.
-      const bool ends =
-          std::find(std::begin(kEndTexts), std::end(kEndTexts), entry.piece) != std::end(kEndTexts);
-      if (ends && entry.type == PieceType::kNormal) entry.type = PieceType::kControl;
-      pieces_.push_back(entry);
-    }
-    return Status::ok();
-  }
-
-  static Status check_count(std::string_view key, size_t count, size_t wanted) {
-    if (count == 0 || count >= wanted) return Status::ok();
-    return Status::invalid_data("{} has {} entries for {} tokens", key, count, wanted);
-  }
-
   Result<bool> flag(std::string_view key, bool fallback) const {
     if (!metadata_.has(key)) return fallback;
     return metadata_.boolean(key);
@@ -142,7 +74,7 @@ class GgufVocabularyReader {
   }
 
   Status read_special_ids(size_t vocab_size, PipelineParts& parts) const {
-    const bool is_llama = model_ == "llama";
+    const bool is_llama = model_ == "llama" || model_ == "plamo2";  // 0 to 2: unk, bos, eos
     Tokenizer::SpecialTokens& special = parts.special;
     const auto some = [](bool is_wanted, TokenId id) {
       return is_wanted ? std::optional(id) : std::nullopt;
@@ -163,7 +95,7 @@ class GgufVocabularyReader {
     // Harmony ends each message with <|end|> and an answer with <|return|> or <|call|>.
     const bool is_harmony = (find_token(parts, "<|return|>") && find_token(parts, "<|call|>")) ||
                             (find_token(parts, "<|flush|>") && find_token(parts, "<|calls|>"));
-    for (const std::string_view text : kEndTexts) {
+    for (const std::string_view text : gguf_end_texts()) {
       if (is_harmony && text == "<|end|>") continue;
       if (const std::optional<TokenId> id = find_token(parts, text)) add_eos(special, *id);
     }
@@ -222,8 +154,12 @@ class GgufVocabularyReader {
     INGOT_TRY(adds_eos, flag("tokenizer.ggml.add_eos_token", adds_eos));
     const std::optional<TokenId> eos =
         parts.special.eos.empty() ? std::nullopt : std::optional(parts.special.eos.front());
-    parts.templates.push_back(bos_eos_template(adds_bos ? parts.special.bos : std::nullopt,
-                                               adds_eos ? eos : std::nullopt));
+    // Rerankers put a separator between their texts: <s> A </s> </s> B </s>.
+    INGOT_TRY(const auto separator,
+              special_id("tokenizer.ggml.seperator_token_id", std::nullopt, pieces_.size()));
+    const std::optional<TokenId> bos = adds_bos ? parts.special.bos : std::nullopt;
+    parts.templates.push_back(
+        bos_eos_template(bos, adds_eos ? eos : std::nullopt, separator ? separator : bos));
     return Status::ok();
   }
 
@@ -362,14 +298,41 @@ class GgufVocabularyReader {
     INGOT_TRY(const auto cls, special_id("tokenizer.ggml.cls_token_id", 101, count));
     INGOT_TRY(parts.special.bos, special_id("tokenizer.ggml.bos_token_id", cls, count));
     INGOT_TRY(const auto sep, special_id("tokenizer.ggml.seperator_token_id", 102, count));
-    parts.templates.push_back(bos_eos_template(parts.special.bos, sep));
+    parts.templates.push_back(bos_eos_template(parts.special.bos, sep, std::nullopt));
+    return parts;
+  }
+
+  Result<PipelineParts> rwkv() {
+    PipelineParts parts;
+    INGOT_TRY(fill_vocabulary(parts));
+    INGOT_TRY(parts.special.unk,
+              special_id("tokenizer.ggml.unknown_token_id", std::nullopt, pieces_.size()));
+    parts.model = std::make_unique<LongestMatch>(*parts.vocabulary, parts.special.unk);
+    parts.decoders.push_back(make_escaped_bytes_decoder());
+    INGOT_TRY(finish(parts, /*adds_bos=*/false, /*adds_eos=*/false));
+    return parts;
+  }
+
+  Result<PipelineParts> plamo2() {
+    PipelineParts parts;
+    INGOT_TRY(fill_vocabulary(parts));
+    std::vector<LeastCost::Entry> entries;
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const PieceType type = pieces_[i].type;
+      if (type == PieceType::kNormal || type == PieceType::kUserDefined) {
+        entries.push_back({pieces_[i].piece, static_cast<TokenId>(i), pieces_[i].score});
+      }
+    }
+    INGOT_TRY(parts.model, LeastCost::make(entries, *parts.vocabulary));
+    parts.decoders.push_back(make_byte_fallback_decoder());
+    INGOT_TRY(finish(parts, /*adds_bos=*/false, /*adds_eos=*/false));
     return parts;
   }
 
   const GgufMetadata& metadata_;
   std::string_view model_;
-  std::vector<SentencePieceEntry> pieces_;
-  std::deque<std::string> repaired_;  // backs pieces that are not as in the file
+  GgufPieces file_pieces_;
+  const std::vector<SentencePieceEntry>& pieces_ = file_pieces_.entries;
 };
 
 }  // namespace

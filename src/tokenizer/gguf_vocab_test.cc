@@ -99,6 +99,85 @@ TEST(GgufVocabulary, ReadsWordPieceKinds) {
   EXPECT_THAT(*(*tokenizer)->encode("ABC, x"), ElementsAre(1, 3, 4, 5, 0, 2));
 }
 
+TEST(GgufVocabulary, ReadsRwkvKinds) {
+  GgufWriter writer;
+  writer.set("tokenizer.ggml.model", "rwkv");
+  writer.set("tokenizer.ggml.tokens",
+             std::vector<std::string>{"<s>", "a", "ab", "abcd", "\\n\\n", "\\n", "\\xe4",
+                                      "\\xb8\\xad", "\\\\", "c", "\u00e9"});
+  writer.set("tokenizer.ggml.token_type",
+             std::vector<int32_t>{kControl, kNormal, kNormal, kNormal, kNormal, kNormal, kNormal,
+                                  kNormal, kNormal, kNormal, kNormal});
+  const auto tokenizer = load(writer);
+  ASSERT_TRUE(tokenizer) << tokenizer.status().message();
+  // "abc" begins "abcd" but is no entry: the longest one that fits is "ab".
+  EXPECT_THAT(*(*tokenizer)->encode("abcabcd"), ElementsAre(2, 9, 3));
+  EXPECT_THAT(*(*tokenizer)->encode("a\n\n\n\\\u4e2d\u00e9<s>"),
+              ElementsAre(1, 4, 5, 8, 6, 7, 10, 0));
+  EXPECT_EQ((*tokenizer)->decode(std::vector<TokenId>{1, 4, 8, 6, 7, 10}), "a\n\n\\\u4e2d\u00e9");
+  EXPECT_FALSE((*tokenizer)->encode("x"));
+  writer.set("tokenizer.ggml.unknown_token_id", uint32_t{0});
+  EXPECT_THAT(*(*load(writer))->encode("axa"), ElementsAre(1, 0, 1));
+}
+
+GgufWriter plamo2() {
+  GgufWriter writer;
+  std::vector<std::string> tokens{"<|plamo:unk|>", "<|plamo:bos|>", "<|plamo:eos|>"};
+  std::vector<float> scores{0, 0, 0};
+  std::vector<int32_t> types{kUnknown, kControl, kControl};
+  for (int byte = 0; byte < 256; ++byte) {
+    tokens.push_back(fmt::format("<0x{:02X}>", byte));
+    scores.push_back(0);
+    types.push_back(6);
+  }
+  // 259 ...
+  const std::pair<const char*, float> words[] = {{"a", -1},  {"b", -1},      {"ab", -2},
+                                                 {"bc", -1}, {"abc", -9},    {"\u4e2d", -3},
+                                                 {"c", -4},  {"rare", -2500}};
+  for (const auto& [text, score] : words) {
+    tokens.emplace_back(text);
+    scores.push_back(score);
+    types.push_back(kNormal);
+  }
+  writer.set("tokenizer.ggml.model", "plamo2");
+  writer.set("tokenizer.ggml.tokens", tokens);
+  writer.set("tokenizer.ggml.scores", scores);
+  writer.set("tokenizer.ggml.token_type", types);
+  return writer;
+}
+
+TEST(GgufVocabulary, ReadsPlamo2Kinds) {
+  const auto tokenizer = load(plamo2());
+  ASSERT_TRUE(tokenizer) << tokenizer.status().message();
+  // "ab" costs as much as "a" and "b": the longer entry wins.
+  EXPECT_THAT(*(*tokenizer)->encode("ab"), ElementsAre(261));
+  // "a" and "bc" cost 2, "ab" and "c" 6, "abc" 9.
+  EXPECT_THAT(*(*tokenizer)->encode("abc"), ElementsAre(259, 262));
+  EXPECT_THAT(*(*tokenizer)->encode("\ufeffa\u4e2d"), ElementsAre(259, 264));
+  EXPECT_THAT(*(*tokenizer)->encode("a\u00e9"), ElementsAre(259, 3 + 0xC3, 3 + 0xA9));
+  // An entry whose score is out of bounds is not taken: bytes, but for the letter that is known.
+  EXPECT_THAT(*(*tokenizer)->encode("rare"), ElementsAre(3 + 'r', 259, 3 + 'r', 3 + 'e'));
+  EXPECT_THAT(*(*tokenizer)->encode("a<|plamo:eos|>"), ElementsAre(259, 2));
+  EXPECT_EQ((*tokenizer)->decode(*(*tokenizer)->encode("abc \u00e9")), "abc \u00e9");
+  EXPECT_THAT((*tokenizer)->special().eos, ElementsAre(2));
+}
+
+TEST(GgufVocabulary, RefusesPlamo2WithoutAllBytes) {
+  GgufWriter writer;
+  writer.set("tokenizer.ggml.model", "plamo2");
+  writer.set("tokenizer.ggml.tokens", std::vector<std::string>{"u", "b", "e", "<0x00>", "a"});
+  EXPECT_THAT(load(writer).status().message(), HasSubstr("<0x01>"));
+}
+
+TEST(GgufVocabulary, NamesTheKindsItDoesNotKnow) {
+  GgufWriter writer = gpt2();
+  writer.set("tokenizer.ggml.pre", "hybriddna");
+  EXPECT_THAT(load(writer).status().message(), HasSubstr("hybriddna"));
+  writer.set("tokenizer.ggml.model", "hybriddna");
+  EXPECT_EQ(load(writer).status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(load(writer).status().message(), HasSubstr("hybriddna"));
+}
+
 TEST(GgufVocabulary, PrefersTheOriginalFile) {
   GgufWriter writer = llama();
   writer.set("tokenizer.huggingface.json",

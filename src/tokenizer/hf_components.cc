@@ -13,38 +13,6 @@ namespace ingot::tok {
 
 namespace {
 
-// Sequences of sequences, flattened in order without recursion.
-Result<std::vector<const Json*>> flatten(const Json& json, const char* list_key,
-                                         std::string_view what, std::string_view source) {
-  std::vector<const Json*> steps;
-  std::vector<const Json*> stack;
-  if (!json.is_null()) stack.push_back(&json);
-  while (!stack.empty()) {
-    const Json* node = stack.back();
-    stack.pop_back();
-    if (type_of(*node) != "Sequence") {
-      steps.push_back(node);
-    } else {
-      const Json* list = find_field(*node, list_key);
-      if (list == nullptr || !list->is_array()) {
-        return Status::invalid_data("{}: a {} of type Sequence needs the list '{}'", source, what,
-                                    list_key);
-      }
-      for (size_t i = list->size(); i-- > 0;)
-        stack.push_back(&(*list)[i]);
-    }
-    if (steps.size() + stack.size() > limits::kPipelineSteps) {
-      return Status::resource_exhausted("{}: more than {} steps in its {}", source,
-                                        limits::kPipelineSteps, what);
-    }
-  }
-  return steps;
-}
-
-Status unknown_type(const Json& json, std::string_view what, std::string_view source) {
-  return Status::unsupported("{}: a {} of type '{}' is not known", source, what, type_of(json));
-}
-
 // {"String": ...} or {"Regex": ...}
 Result<SplitPattern> read_pattern(const Json& json, std::string_view source) {
   const Json* pattern = find_field(json, "pattern");
@@ -130,7 +98,7 @@ Result<NormalizerPtr> read_normalizer(const Json& json, std::string_view source)
     options.strip_accents = bool_field_or(json, "strip_accents", options.lowercase);
     return make_bert_normalizer(options);
   }
-  return unknown_type(json, "normalizer", source);
+  return unknown_step(json, "normalizer", source);
 }
 
 Status add_pre_tokenizer(const Json& json, std::string_view source,
@@ -177,7 +145,7 @@ Status add_pre_tokenizer(const Json& json, std::string_view source,
     if (length == 0) return Status::invalid_data("{}: FixedLength needs a length above 0", source);
     out.push_back(make_fixed_length(static_cast<size_t>(length)));
   } else {
-    return unknown_type(json, "pre_tokenizer", source);
+    return unknown_step(json, "pre_tokenizer", source);
   }
   return Status::ok();
 }
@@ -215,86 +183,14 @@ Result<DecoderPtr> read_decoder(const Json& json, std::string_view source) {
     INGOT_TRY(std::string content, string_field(json, "content", source));
     return make_replace_decoder(std::move(pattern), std::move(content));
   }
-  return unknown_type(json, "decoder", source);
-}
-
-Result<TokenId> checked_id(const Json& json, size_t vocab_size, std::string_view source) {
-  if (!json.is_number_integer()) {
-    return Status::invalid_data("{}: an id in the post_processor is no whole number", source);
-  }
-  const auto id = json.get<int64_t>();
-  if (id < 0 || static_cast<uint64_t>(id) >= vocab_size) {
-    return Status::invalid_data(
-        "{}: the post_processor names id {}, but the vocabulary has {} tokens", source, id,
-        vocab_size);
-  }
-  return static_cast<TokenId>(id);
-}
-
-// ["[SEP]", 102]
-Result<TemplatePart> read_special_pair(const Json& json, const char* key, size_t vocab_size,
-                                       std::string_view source) {
-  const Json* pair = find_field(json, key);
-  if (pair == nullptr || !pair->is_array() || pair->size() != 2 || !(*pair)[0].is_string()) {
-    return Status::invalid_data("{}: '{}' must be a token and its id", source, key);
-  }
-  INGOT_TRY(const TokenId id, checked_id((*pair)[1], vocab_size, source));
-  return TemplatePart{false, {id}, {(*pair)[0].get_ref<const std::string&>()}};
-}
-
-Result<TemplatePart> read_special_token(const Json* specials, const std::string& name,
-                                        size_t vocab_size, std::string_view source) {
-  const Json* special = specials == nullptr ? nullptr : find_field(*specials, name.c_str());
-  const Json* ids = special == nullptr ? nullptr : find_field(*special, "ids");
-  if (ids == nullptr || !ids->is_array()) {
-    return Status::invalid_data("{}: the post_processor uses '{}', which its special_tokens lack",
-                                source, name);
-  }
-  TemplatePart part;
-  for (const Json& id : *ids) {
-    INGOT_TRY(const TokenId checked, checked_id(id, vocab_size, source));
-    part.ids.push_back(checked);
-  }
-  if (const Json* tokens = find_field(*special, "tokens");
-      tokens != nullptr && tokens->is_array()) {
-    for (const Json& token : *tokens) {
-      if (token.is_string()) part.spellings.push_back(token.get_ref<const std::string&>());
-    }
-  }
-  return part;
-}
-
-Result<Template> read_template(const Json& json, size_t vocab_size, std::string_view source) {
-  const Json* single = find_field(json, "single");
-  if (single == nullptr || !single->is_array()) {
-    return Status::invalid_data("{}: TemplateProcessing needs the list 'single'", source);
-  }
-  if (single->size() > limits::kPipelineSteps) {
-    return Status::resource_exhausted("{}: a template of {} parts; at most {} are allowed", source,
-                                      single->size(), limits::kPipelineSteps);
-  }
-  const Json* specials = find_field(json, "special_tokens");
-  Template parts;
-  for (const Json& item : *single) {
-    if (find_field(item, "Sequence") != nullptr) {
-      parts.push_back({true, {}, {}});
-    } else if (const Json* special = find_field(item, "SpecialToken"); special != nullptr) {
-      INGOT_TRY(const std::string name, string_field(*special, "id", source));
-      INGOT_TRY(TemplatePart part, read_special_token(specials, name, vocab_size, source));
-      parts.push_back(std::move(part));
-    } else {
-      return Status::invalid_data("{}: a part of a template is neither Sequence nor SpecialToken",
-                                  source);
-    }
-  }
-  return parts;
+  return unknown_step(json, "decoder", source);
 }
 
 }  // namespace
 
 Result<std::vector<NormalizerPtr>> read_normalizers(const Json& json, std::string_view source) {
   INGOT_TRY(const std::vector<const Json*> steps,
-            flatten(json, "normalizers", "normalizer", source));
+            flatten_steps(json, "normalizers", "normalizer", source));
   std::vector<NormalizerPtr> out;
   for (const Json* step : steps) {
     INGOT_TRY(NormalizerPtr normalizer, read_normalizer(*step, source));
@@ -306,7 +202,7 @@ Result<std::vector<NormalizerPtr>> read_normalizers(const Json& json, std::strin
 Result<std::vector<PreTokenizerPtr>> read_pre_tokenizers(const Json& json,
                                                          std::string_view source) {
   INGOT_TRY(const std::vector<const Json*> steps,
-            flatten(json, "pretokenizers", "pre_tokenizer", source));
+            flatten_steps(json, "pretokenizers", "pre_tokenizer", source));
   std::vector<PreTokenizerPtr> out;
   for (const Json* step : steps)
     INGOT_TRY(add_pre_tokenizer(*step, source, out));
@@ -314,35 +210,14 @@ Result<std::vector<PreTokenizerPtr>> read_pre_tokenizers(const Json& json,
 }
 
 Result<std::vector<DecoderPtr>> read_decoders(const Json& json, std::string_view source) {
-  INGOT_TRY(const std::vector<const Json*> steps, flatten(json, "decoders", "decoder", source));
+  INGOT_TRY(const std::vector<const Json*> steps,
+            flatten_steps(json, "decoders", "decoder", source));
   std::vector<DecoderPtr> out;
   for (const Json* step : steps) {
     INGOT_TRY(DecoderPtr decoder, read_decoder(*step, source));
     out.push_back(std::move(decoder));
   }
   if (json.is_null()) out.push_back(make_join_decoder());
-  return out;
-}
-
-Result<std::vector<Template>> read_templates(const Json& json, size_t vocab_size,
-                                             std::string_view source) {
-  INGOT_TRY(const std::vector<const Json*> steps,
-            flatten(json, "processors", "post_processor", source));
-  std::vector<Template> out;
-  for (const Json* step : steps) {
-    const std::string type = type_of(*step);
-    if (type == "ByteLevel") continue;  // moves offsets only
-    if (type == "TemplateProcessing") {
-      INGOT_TRY(Template parts, read_template(*step, vocab_size, source));
-      out.push_back(std::move(parts));
-    } else if (type == "BertProcessing" || type == "RobertaProcessing") {
-      INGOT_TRY(TemplatePart cls, read_special_pair(*step, "cls", vocab_size, source));
-      INGOT_TRY(TemplatePart sep, read_special_pair(*step, "sep", vocab_size, source));
-      out.push_back({std::move(cls), TemplatePart{true, {}, {}}, std::move(sep)});
-    } else {
-      return unknown_type(*step, "post_processor", source);
-    }
-  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/status.h"
@@ -22,5 +23,11 @@ Result<int64_t> integer_field(const Json& object, const char* key, int64_t most,
                               std::string_view source);
 // The object's "type", empty when it has none.
 std::string type_of(const Json& object);
+
+// The steps of a component: a Sequence's (and those of Sequences within it) in order, without
+// recursion; none for null.
+Result<std::vector<const Json*>> flatten_steps(const Json& json, const char* list_key,
+                                               std::string_view what, std::string_view source);
+Status unknown_step(const Json& json, std::string_view what, std::string_view source);
 
 }  // namespace ingot::tok

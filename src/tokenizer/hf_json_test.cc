@@ -150,5 +150,44 @@ TEST(TokenizerJson, EncodesInvalidUtf8AsReplacementCharacters) {
   EXPECT_THAT(*(*tokenizer)->encode("a\xff"), ElementsAre(0, 1));
 }
 
+// Every piece that stems from the first character of the input counts as first, however many steps
+// have added to it or cut it up. Expected pieces are those of the `tokenizers` package.
+TEST(HfJson, MetaspaceFirstMeansTheFirstCharacterOfTheInput) {
+  struct Case {
+    const char* normalizer;
+    const char* before;  // the step before Metaspace
+    const char* text;
+    std::vector<std::string> pieces;
+  };
+  constexpr const char* kIsolateA =
+      R"({"type": "Split", "pattern": {"String": "a"}, "behavior": "Isolated", "invert": false})";
+  constexpr const char* kChars = R"({"type": "FixedLength", "length": 1})";
+  const Case cases[] = {
+      {"null", kIsolateA, "ab", {"_", "a", "b"}},
+      {R"({"type": "Prepend", "prepend": "a"})", kIsolateA, "bb", {"_", "a", "_", "b", "b"}},
+      {R"({"type": "Lowercase"})", kChars, "\u0130b", {"_", "i", "_", "\u0307", "b"}},
+      {R"({"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"})", kChars, "aaa", {"b"}},
+      {R"({"type": "Replace", "pattern": {"Regex": "a+"}, "content": "bb"})",
+       kChars,
+       "ab",
+       {"_", "b", "_", "b", "b"}},
+      {R"({"type": "Strip", "strip_left": true, "strip_right": false})", kChars, " a", {"a"}},
+  };
+  for (const Case& expected : cases) {
+    const auto tokenizer = Tokenizer::from_tokenizer_json(
+        fmt::format(R"({{"normalizer": {}, "pre_tokenizer": {{"type": "Sequence", "pretokenizers":
+                         [{}, {{"type": "Metaspace", "replacement": "_",
+                                "prepend_scheme": "first", "split": false}}]}},
+                         "model": {{"type": "BPE", "merges": [],
+                                    "vocab": {{"a":0,"b":1,"_":2,"i":3,"\u0307":4," ":5}}}}}})",
+                    expected.normalizer, expected.before),
+        "test");
+    ASSERT_TRUE(tokenizer) << tokenizer.status().message();
+    const auto encoding = (*tokenizer)->encode_with_pieces(expected.text);
+    ASSERT_TRUE(encoding) << encoding.status().message();
+    EXPECT_EQ(encoding->pieces, expected.pieces) << expected.normalizer << ' ' << expected.text;
+  }
+}
+
 }  // namespace
 }  // namespace ingot::tok

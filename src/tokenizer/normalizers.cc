@@ -3,6 +3,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,9 @@ void append_lowercase(std::string& out, char32_t code_point) {
   }
 }
 
+NormalizedText::NormalizedText(std::string whole, bool is_at_start)
+    : text(std::move(whole)), start_bytes(is_at_start ? char_at(text, 0).size : 0) {}
+
 namespace {
 
 // Rewrites character by character: `edit(out, c)` appends what becomes of c.
@@ -32,14 +36,15 @@ template <class Edit>
 void edit_chars(NormalizedText& value, const Edit& edit) {
   std::string out;
   out.reserve(value.text.size());
+  size_t start_bytes = 0;
   for (size_t at = 0; at < value.text.size();) {
     const utf8::Decoded c = utf8::decode(std::string_view(value.text).substr(at));
-    const size_t before = out.size();
     edit(out, c.code_point);
-    if (at == 0 && out.size() == before) value.is_at_start = false;
+    if (at < value.start_bytes) start_bytes = out.size();
     at += c.size;
   }
   value.text = std::move(out);
+  value.start_bytes = start_bytes;
 }
 
 class Lowercase : public Normalizer {
@@ -63,7 +68,7 @@ class Strip : public Normalizer {
     while (right_ && begin < end && is_space(char_before(text, end).code_point)) {
       end -= char_before(text, end).size;
     }
-    if (begin > 0) value.is_at_start = false;
+    value.start_bytes -= std::min(begin, value.start_bytes);
     value.text = std::string(text.substr(begin, end - begin));
     return Status::ok();
   }
@@ -88,12 +93,7 @@ class Replace : public Normalizer {
   Replace(SplitPattern pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   Status apply(NormalizedText& value) const override {
-    if (content_.empty()) {
-      std::vector<Span> spans;
-      INGOT_TRY(pattern_.find_all(value.text, spans));
-      if (!spans.empty() && spans[0].is_match && spans[0].end > 0) value.is_at_start = false;
-    }
-    return replace_all(pattern_, content_, value.text);
+    return replace_all(pattern_, content_, value.text, value.start_bytes);
   }
 
  private:
@@ -105,7 +105,9 @@ class Prepend : public Normalizer {
  public:
   explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
   Status apply(NormalizedText& value) const override {
-    if (!value.text.empty()) value.text.insert(0, prefix_);
+    if (value.text.empty()) return Status::ok();
+    value.text.insert(0, prefix_);
+    if (value.is_at_start()) value.start_bytes += prefix_.size();
     return Status::ok();
   }
 
@@ -134,8 +136,11 @@ class ByteLevelNormalizer : public Normalizer {
  public:
   Status apply(NormalizedText& value) const override {
     std::string out;
-    append_byte_level(out, value.text);
+    append_byte_level(out, std::string_view(value.text).substr(0, value.start_bytes));
+    const size_t start_bytes = out.size();
+    append_byte_level(out, std::string_view(value.text).substr(value.start_bytes));
     value.text = std::move(out);
+    value.start_bytes = start_bytes;
     return Status::ok();
   }
 };
@@ -150,12 +155,24 @@ class Precompiled : public Normalizer {
     const std::string_view text = value.text;
     std::string out;
     out.reserve(text.size());
+    size_t start_bytes = 0;
     for (size_t begin = 0; begin < text.size();) {
       const size_t end = cluster_end(text, begin);
+      const size_t out_begin = out.size();
       append_cluster(out, text.substr(begin, end - begin));
       INGOT_TRY(check_growth(out));
+      if (end <= value.start_bytes) {
+        start_bytes = out.size();
+      } else if (begin < value.start_bytes) {
+        // Old and new characters go together one by one.
+        const size_t chars = utf8::count(text.substr(begin, value.start_bytes - begin));
+        start_bytes = out_begin;
+        for (size_t i = 0; i < chars && start_bytes < out.size(); ++i)
+          start_bytes += char_at(out, start_bytes).size;
+      }
       begin = end;
     }
+    value.start_bytes = start_bytes;
     value.text = utf8::is_valid(out) ? std::move(out) : utf8::replace_invalid(out);
     return Status::ok();
   }
@@ -217,7 +234,7 @@ class BertNormalizer : public Normalizer {
       });
     }
     if (options_.strip_accents) {
-      value.text = to_unicode_form(value.text, UnicodeForm::kNfd);
+      apply_unicode_form(value, UnicodeForm::kNfd);
       edit_chars(value, [](std::string& out, char32_t c) {
         if (!is_nonspacing_mark(c)) utf8::append(out, c);
       });

@@ -13,11 +13,14 @@
 
 namespace ingot::tok {
 
-// A text under way. `is_at_start` says that its first character stems from the first character of
-// the input; a step that cuts characters off the front clears it.
+// A text under way. Its first `start_bytes` bytes stem from the first character of the input: what
+// asks "is this where the input begins?" means them. Steps that change the text keep count.
 struct NormalizedText {
   std::string text;
-  bool is_at_start = true;
+  size_t start_bytes;
+
+  explicit NormalizedText(std::string whole, bool is_at_start = true);
+  bool is_at_start() const { return start_bytes > 0; }
 };
 
 // Immutable; thread-safe.
@@ -50,6 +53,7 @@ NormalizerPtr make_bert_normalizer(const BertNormalizerOptions& options);
 
 // Helpers that several steps share.
 std::string to_unicode_form(std::string_view text, UnicodeForm form);
+void apply_unicode_form(NormalizedText& value, UnicodeForm form);
 void append_lowercase(std::string& out, char32_t code_point);
 
 }  // namespace ingot::tok

@@ -47,7 +47,7 @@ TEST(Normalizers, StripTakesUnicodeSpacesOffTheEnds) {
   EXPECT_EQ(normalized(make_strip(false, true), " a "), " a");
   NormalizedText value{" a"};
   ASSERT_TRUE(make_strip(true, true)->apply(value));
-  EXPECT_FALSE(value.is_at_start);
+  EXPECT_FALSE(value.is_at_start());
 }
 
 TEST(Normalizers, StripAccentsDropsMarks) {

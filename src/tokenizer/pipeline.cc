@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/pipeline.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/limits.h"
@@ -30,6 +31,15 @@ Result<Encoding> Pipeline::encode_with_pieces(std::string_view text,
   return encoding;
 }
 
+Result<PairEncoding> Pipeline::encode_pair(std::string_view first, std::string_view second,
+                                           const EncodeOptions& options) const {
+  TokenSink sinks[2];
+  INGOT_TRY(encode_text(first, options, sinks[0]));
+  INGOT_TRY(encode_text(second, options, sinks[1]));
+  return apply_pair_templates(parts_.templates, options.add_special, std::move(sinks[0].ids),
+                              std::move(sinks[1].ids));
+}
+
 namespace {
 
 Status check_size(std::string_view text) {
@@ -42,6 +52,13 @@ Status check_size(std::string_view text) {
 }  // namespace
 
 Status Pipeline::encode_into(std::string_view text, const EncodeOptions& options,
+                             TokenSink& out) const {
+  INGOT_TRY(encode_text(text, options, out));
+  apply_templates(parts_.templates, options.add_special, out);
+  return Status::ok();
+}
+
+Status Pipeline::encode_text(std::string_view text, const EncodeOptions& options,
                              TokenSink& out) const {
   INGOT_TRY(check_size(text));
   std::string repaired;
@@ -57,7 +74,6 @@ Status Pipeline::encode_into(std::string_view text, const EncodeOptions& options
       INGOT_TRY(encode_raw(part, segment.begin == 0, options.parse_special, out));
     }
   }
-  apply_templates(parts_.templates, options.add_special, out);
   return Status::ok();
 }
 
@@ -70,7 +86,7 @@ Status Pipeline::encode_raw(std::string_view text, bool is_at_start, bool parse_
   }
   const std::vector<Segment> segments = parts_.added.split_normalized(value.text, parse_special);
   if (segments.size() == 1 && segments[0].id < 0) {
-    return encode_normalized(std::move(value.text), value.is_at_start, out);
+    return encode_normalized(std::move(value.text), value.start_bytes, out);
   }
   for (const Segment& segment : segments) {
     const std::string_view part =
@@ -78,14 +94,15 @@ Status Pipeline::encode_raw(std::string_view text, bool is_at_start, bool parse_
     if (segment.id >= 0) {
       out.add(segment.id, part);
     } else {
-      INGOT_TRY(encode_normalized(std::string(part), value.is_at_start && segment.begin == 0, out));
+      const size_t start_bytes = value.start_bytes - std::min(segment.begin, value.start_bytes);
+      INGOT_TRY(encode_normalized(std::string(part), start_bytes, out));
     }
   }
   return Status::ok();
 }
 
-Status Pipeline::encode_normalized(std::string text, bool is_at_start, TokenSink& out) const {
-  PieceList list(std::move(text), is_at_start);
+Status Pipeline::encode_normalized(std::string text, size_t start_bytes, TokenSink& out) const {
+  PieceList list(std::move(text), start_bytes);
   for (const PreTokenizerPtr& pre_tokenizer : parts_.pre_tokenizers)
     INGOT_TRY(pre_tokenizer->apply(list));
   for (const Piece& piece : list.pieces)

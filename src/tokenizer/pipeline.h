@@ -42,6 +42,8 @@ class Pipeline : public Tokenizer {
                                       const EncodeOptions& options) const override;
   Result<Encoding> encode_with_pieces(std::string_view text,
                                       const EncodeOptions& options) const override;
+  Result<PairEncoding> encode_pair(std::string_view first, std::string_view second,
+                                   const EncodeOptions& options) const override;
   std::string decode(std::span<const TokenId> ids, bool skip_special) const override;
   std::unique_ptr<DecodeStream> decode_stream(bool skip_special) const override;
   std::string_view piece(TokenId id) const override;
@@ -55,9 +57,11 @@ class Pipeline : public Tokenizer {
  private:
   class Stream;
   Status encode_into(std::string_view text, const EncodeOptions& options, TokenSink& out) const;
+  // Without what the templates add.
+  Status encode_text(std::string_view text, const EncodeOptions& options, TokenSink& out) const;
   Status encode_raw(std::string_view text, bool is_at_start, bool parse_special,
                     TokenSink& out) const;
-  Status encode_normalized(std::string text, bool is_at_start, TokenSink& out) const;
+  Status encode_normalized(std::string text, size_t start_bytes, TokenSink& out) const;
 
   PipelineParts parts_;
 };

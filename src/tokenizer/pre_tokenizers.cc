@@ -10,8 +10,7 @@
 
 namespace ingot::tok {
 
-PieceList::PieceList(std::string whole, bool at_start)
-    : text(std::move(whole)), is_at_start(at_start) {
+PieceList::PieceList(std::string whole, size_t start) : text(std::move(whole)), start_bytes(start) {
   if (!text.empty()) pieces.emplace_back(0, text.size());
 }
 
@@ -163,19 +162,25 @@ class FixedLength : public PreTokenizer {
   size_t length_;
 };
 
-// Builds the text anew, piece by piece. What no piece covers is dropped.
+// Builds the text anew, piece by piece. What no piece covers is dropped. `edit` works from left to
+// right, so what it makes of a piece's front is the front of what it makes of the piece.
 template <class Edit>
 void rewrite_pieces(PieceList& list, const Edit& edit) {
   std::string text;
   text.reserve(list.text.size() + list.text.size() / 8 + 8);
-  const bool keeps_start = !list.pieces.empty() && list.pieces[0].begin == 0;
+  size_t start_bytes = 0;
   for (Piece& piece : list.pieces) {
     const size_t begin = text.size();
+    if (piece.begin < list.start_bytes) {
+      edit(text, Piece(piece.begin, std::min<size_t>(piece.end, list.start_bytes)));
+      start_bytes = text.size();
+      text.resize(begin);
+    }
     edit(text, piece);
     piece = Piece(begin, text.size());
   }
   list.text = std::move(text);
-  list.is_at_start = list.is_at_start && keeps_start;
+  list.start_bytes = start_bytes;
 }
 
 class ByteLevel : public PreTokenizer {
@@ -220,13 +225,12 @@ class Metaspace : public PreTokenizer {
         pattern_(SplitPattern::literal(replacement_)) {}
 
   Status apply(PieceList& list) const override {
-    const bool is_at_start = list.is_at_start;
     rewrite_pieces(list, [&](std::string& out, const Piece& piece) {
       const std::string_view text = list.view(piece);
       const bool has_prefix = text.starts_with(' ') || text.starts_with(replacement_);
       const bool wants_prefix =
           scheme_ == PrependScheme::kAlways ||
-          (scheme_ == PrependScheme::kFirst && is_at_start && piece.begin == 0);
+          (scheme_ == PrependScheme::kFirst && piece.begin < list.start_bytes);
       if (wants_prefix && !has_prefix) out += replacement_;
       for (const char c : text) {
         if (c == ' ') {

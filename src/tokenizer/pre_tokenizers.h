@@ -26,9 +26,9 @@ struct Piece {
 struct PieceList {
   std::string text;
   std::vector<Piece> pieces;
-  bool is_at_start = true;  // byte 0 of the text stems from the first character of the input
+  size_t start_bytes;  // at the front: what stems from the first character of the input
 
-  explicit PieceList(std::string whole, bool at_start = true);
+  PieceList(std::string whole, size_t start);
   std::string_view view(const Piece& piece) const {
     return std::string_view(text).substr(piece.begin, piece.end - piece.begin);
   }

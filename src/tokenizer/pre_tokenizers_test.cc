@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> split(const PreTokenizerPtr& step, std::string text,
                                bool is_at_start = true) {
-  PieceList list(std::move(text), is_at_start);
+  PieceList list(std::move(text), is_at_start ? 1 : 0);
   const Status status = step->apply(list);
   EXPECT_TRUE(status) << status.message();
   std::vector<std::string> out;
@@ -86,7 +86,7 @@ TEST(UnicodeScripts, CutsWhereTheScriptChanges) {
 }
 
 TEST(PieceList, StepsWorkOnThePiecesOfTheLast) {
-  PieceList list("ab 12");
+  PieceList list("ab 12", 1);
   ASSERT_TRUE(make_char_split(is_space, SplitBehavior::kRemoved)->apply(list));
   ASSERT_TRUE(make_byte_level(true, false)->apply(list));
   ASSERT_EQ(list.pieces.size(), 2U);

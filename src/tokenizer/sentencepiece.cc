@@ -152,14 +152,6 @@ NormalizerPtr make_sentencepiece_normalizer(SentencePieceNormalization options,
   return std::make_unique<SentencePieceNormalizer>(std::move(options), std::move(user_defined));
 }
 
-Template bos_eos_template(std::optional<TokenId> bos, std::optional<TokenId> eos) {
-  Template parts;
-  if (bos) parts.push_back({false, {*bos}, {}});
-  parts.push_back({true, {}, {}});
-  if (eos) parts.push_back({false, {*eos}, {}});
-  return parts;
-}
-
 Result<PipelineParts> build_sentencepiece(const SentencePieceVocabulary& source,
                                           SentencePieceNormalization normalization,
                                           std::string_view name) {
@@ -225,8 +217,8 @@ Result<PipelineParts> read_sentencepiece_model(std::span<const std::byte> bytes,
   const std::optional<TokenId> eos = control(proto.eos_piece);
   if (eos) parts.special.eos.push_back(*eos);
   // Decoders of text (BPE: Llama, Gemma) begin with bos; encoders (Unigram: T5) end with eos.
-  parts.templates.push_back(vocabulary.is_bpe ? bos_eos_template(parts.special.bos, std::nullopt)
-                                              : bos_eos_template(std::nullopt, eos));
+  const std::optional<TokenId> bos = vocabulary.is_bpe ? parts.special.bos : std::nullopt;
+  parts.templates.push_back(bos_eos_template(bos, vocabulary.is_bpe ? std::nullopt : eos, bos));
   return parts;
 }
 

@@ -44,7 +44,5 @@ Result<PipelineParts> read_sentencepiece_model(std::span<const std::byte> bytes,
 
 NormalizerPtr make_sentencepiece_normalizer(SentencePieceNormalization options,
                                             ByteTrie user_defined);
-// Puts bos before every text and eos behind it, where wanted.
-Template bos_eos_template(std::optional<TokenId> bos, std::optional<TokenId> eos);
 
 }  // namespace ingot::tok

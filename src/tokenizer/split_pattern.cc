@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tokenizer/split_pattern.h"
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "tokenizer/unicode.h"
 
@@ -51,42 +53,76 @@ Status check_growth(const std::string& text) {
 
 namespace {
 
-Status replace_literal(std::string_view from, std::string_view to, std::string& text) {
+// Builds the text anew, from stretches that are kept and matches that are replaced.
+class Replacing {
+ public:
+  Replacing(std::string_view text, std::string_view content, size_t front_bytes)
+      : text_(text), content_(content), front_bytes_(front_bytes) {
+    out_.reserve(text.size() + text.size() / 4);
+  }
+  void keep(size_t begin, size_t end) {
+    if (begin < front_bytes_) front_after_ += std::min(end, front_bytes_) - begin;
+    out_ += text_.substr(begin, end - begin);
+  }
+  Status replace(size_t end) {
+    if (end <= front_bytes_ && front_bytes_ > 0) front_after_ += content_.size();
+    out_ += content_;
+    return check_growth(out_);
+  }
+  void finish(std::string& text, size_t& front_bytes) {
+    text = std::move(out_);
+    front_bytes = front_after_;
+  }
+
+ private:
+  std::string_view text_;
+  std::string_view content_;
+  size_t front_bytes_;
+  size_t front_after_ = 0;
+  std::string out_;
+};
+
+Status replace_literal(std::string_view from, std::string_view to, std::string& text,
+                       size_t& front_bytes) {
   size_t found = text.find(from);
   if (found == std::string::npos) return Status::ok();
-  std::string out;
-  out.reserve(text.size() + text.size() / 4);
+  Replacing replacing(text, to, front_bytes);
   size_t at = 0;
   for (; found != std::string::npos; found = text.find(from, at)) {
-    out.append(text, at, found - at);
-    out += to;
+    replacing.keep(at, found);
     at = found + from.size();
-    INGOT_TRY(check_growth(out));
+    INGOT_TRY(replacing.replace(at));
   }
-  out.append(text, at);
-  text = std::move(out);
+  replacing.keep(at, text.size());
+  replacing.finish(text, front_bytes);
   return Status::ok();
 }
 
 }  // namespace
 
-Status replace_all(const SplitPattern& pattern, std::string_view content, std::string& text) {
+Status replace_all(const SplitPattern& pattern, std::string_view content, std::string& text,
+                   size_t& front_bytes) {
   if (pattern.literal_text() && !pattern.literal_text()->empty()) {
-    return replace_literal(*pattern.literal_text(), content, text);
+    return replace_literal(*pattern.literal_text(), content, text, front_bytes);
   }
   std::vector<Span> spans;
   INGOT_TRY(pattern.find_all(text, spans));
-  std::string replaced;
-  replaced.reserve(text.size());
-  bool has_match = false;
+  if (std::ranges::none_of(spans, &Span::is_match)) return Status::ok();
+  Replacing replacing(text, content, front_bytes);
   for (const Span& span : spans) {
-    has_match = has_match || span.is_match;
-    replaced +=
-        span.is_match ? content : std::string_view(text).substr(span.begin, span.end - span.begin);
-    INGOT_TRY(check_growth(replaced));
+    if (span.is_match) {
+      INGOT_TRY(replacing.replace(span.end));
+    } else {
+      replacing.keep(span.begin, span.end);
+    }
   }
-  if (has_match) text = std::move(replaced);
+  replacing.finish(text, front_bytes);
   return Status::ok();
+}
+
+Status replace_all(const SplitPattern& pattern, std::string_view content, std::string& text) {
+  size_t front_bytes = 0;
+  return replace_all(pattern, content, text, front_bytes);
 }
 
 }  // namespace ingot::tok

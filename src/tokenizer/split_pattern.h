@@ -36,5 +36,9 @@ class SplitPattern {
 Status check_growth(const std::string& text);
 // `text` with every match replaced by `content`.
 Status replace_all(const SplitPattern& pattern, std::string_view content, std::string& text);
+// Also keeps count of the bytes at the front of the text that the caller has an eye on: what
+// replaces a match goes with the match's last character.
+Status replace_all(const SplitPattern& pattern, std::string_view content, std::string& text,
+                   size_t& front_bytes);
 
 }  // namespace ingot::tok

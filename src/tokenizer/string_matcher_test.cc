@@ -54,6 +54,7 @@ TEST(StringMatcher, FindsTheLeftmostLongestStrings) {
     for (size_t count = 1 + random() % 6; count > 0; --count)
       strings.push_back(word(5));
     std::vector<std::pair<std::string_view, uint32_t>> keys;
+    keys.reserve(strings.size());
     for (const std::string& text : strings)
       keys.emplace_back(text, 7);
     const StringMatcher matcher(keys);

@@ -38,15 +38,15 @@ Result<tok::PipelineParts> read_sentencepiece_folder(const std::filesystem::path
   INGOT_TRY(auto added, tok::listed_added_tokens(files, parts.vocabulary->size()));
   INGOT_TRY(parts.added.add_with_ids(std::move(added), parts.normalizers, path.string()));
   INGOT_TRY(tok::apply_special_tokens(files, parts));
-  const tok::Template& defaults = parts.templates.front();
+  const std::vector<tok::TemplatePart>& defaults = parts.templates.front().single;
   const bool adds_bos =
-      tok::bool_field_or(files.tokenizer_config, "add_bos_token", !defaults.front().is_text);
+      tok::bool_field_or(files.tokenizer_config, "add_bos_token", !defaults.front().is_text());
   const bool adds_eos =
-      tok::bool_field_or(files.tokenizer_config, "add_eos_token", !defaults.back().is_text);
+      tok::bool_field_or(files.tokenizer_config, "add_eos_token", !defaults.back().is_text());
   const std::optional<TokenId> eos =
       parts.special.eos.empty() ? std::nullopt : std::optional(parts.special.eos.front());
-  parts.templates = {tok::bos_eos_template(adds_bos ? parts.special.bos : std::nullopt,
-                                           adds_eos ? eos : std::nullopt)};
+  const std::optional<TokenId> bos = adds_bos ? parts.special.bos : std::nullopt;
+  parts.templates = {tok::bos_eos_template(bos, adds_eos ? eos : std::nullopt, bos)};
   return parts;
 }
 

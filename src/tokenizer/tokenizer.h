@@ -31,6 +31,12 @@ struct Encoding {
   std::vector<std::string> pieces;
 };
 
+// Two texts as one sequence, as rerankers read them. The types tell the model which is which.
+struct PairEncoding {
+  std::vector<TokenId> ids;
+  std::vector<int32_t> type_ids;  // one for each id
+};
+
 // Turns tokens into text one by one. Text is final once it is returned.
 class DecodeStream {
  public:
@@ -55,6 +61,8 @@ class Tokenizer {
                                               const EncodeOptions& options = {}) const = 0;
   virtual Result<Encoding> encode_with_pieces(std::string_view text,
                                               const EncodeOptions& options = {}) const = 0;
+  virtual Result<PairEncoding> encode_pair(std::string_view first, std::string_view second,
+                                           const EncodeOptions& options = {}) const = 0;
   // Unknown ids are skipped. Invalid UTF-8 in the result is replaced by U+FFFD.
   virtual std::string decode(std::span<const TokenId> ids, bool skip_special = false) const = 0;
   // The tokenizer must outlive the stream. TextDecoder is the usual way to use it.

@@ -44,7 +44,7 @@ class UnicodeNormalizer : public Normalizer {
  public:
   explicit UnicodeNormalizer(UnicodeForm form) : form_(form) {}
   Status apply(NormalizedText& value) const override {
-    if (!is_unchanged(value.text, form_)) value.text = to_unicode_form(value.text, form_);
+    apply_unicode_form(value, form_);
     return Status::ok();
   }
 
@@ -87,6 +87,17 @@ std::string to_unicode_form(std::string_view text, UnicodeForm form) {
     utf8::append(out, static_cast<char32_t>(code_point));
   }
   return out;
+}
+
+void apply_unicode_form(NormalizedText& value, UnicodeForm form) {
+  if (is_unchanged(value.text, form)) return;
+  // The front may be composed with what follows it, but its characters stay as many.
+  const auto front = std::string_view(value.text).substr(0, value.start_bytes);
+  const size_t front_chars = utf8::count(to_unicode_form(front, form));
+  value.text = to_unicode_form(value.text, form);
+  value.start_bytes = 0;
+  for (size_t i = 0; i < front_chars && value.start_bytes < value.text.size(); ++i)
+    value.start_bytes += utf8::decode(std::string_view(value.text).substr(value.start_bytes)).size;
 }
 
 NormalizerPtr make_unicode_normalizer(UnicodeForm form) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <ctime>
+#include <optional>
 
 namespace ingot::jinja {
 namespace {
@@ -69,138 +70,145 @@ void write_number(TextBuilder& out, int64_t value, size_t width, char padding, c
   out.append(digits);
 }
 
+struct Number {
+  int64_t value;
+  size_t width;
+  char padding = '0';
+};
+
+std::optional<Number> date_number(const Moment& moment, char directive) {
+  switch (directive) {
+    case 'C':
+      return Number{moment.year / 100, 2};
+    case 'd':
+      return Number{moment.day, 2};
+    case 'e':
+      return Number{moment.day, 2, ' '};
+    case 'g':
+      return Number{iso_week(moment).year % 100, 2};
+    case 'G':
+      return Number{iso_week(moment).year, 4};
+    case 'j':
+      return Number{moment.year_day, 3};
+    case 'm':
+      return Number{moment.month, 2};
+    case 'u':
+      return Number{moment.weekday == 0 ? 7 : moment.weekday, 1};
+    case 'U':
+      return Number{(moment.year_day + 6 - moment.weekday) / 7, 2};
+    case 'V':
+      return Number{iso_week(moment).week, 2};
+    case 'w':
+      return Number{moment.weekday, 1};
+    case 'W':
+      return Number{(moment.year_day + 6 - (moment.weekday + 6) % 7) / 7, 2};
+    case 'y':
+      return Number{moment.year % 100, 2};
+    case 'Y':
+      return Number{moment.year, 1};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Number> clock_number(const Moment& moment, char directive) {
+  const int hour12 = moment.hour % 12 == 0 ? 12 : moment.hour % 12;
+  switch (directive) {
+    case 'f':
+      return Number{0, 6};
+    case 'H':
+      return Number{moment.hour, 2};
+    case 'I':
+      return Number{hour12, 2};
+    case 'k':
+      return Number{moment.hour, 2, ' '};
+    case 'l':
+      return Number{hour12, 2, ' '};
+    case 'M':
+      return Number{moment.minute, 2};
+    case 's':
+      return Number{moment.since_epoch, 1};
+    case 'S':
+      return Number{moment.second, 2};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string_view> name_of(const Moment& moment, char directive) {
+  switch (directive) {
+    case 'a':
+      return kDays[moment.weekday].substr(0, 3);
+    case 'A':
+      return kDays[moment.weekday];
+    case 'b':
+    case 'h':
+      return kMonths[moment.month - 1].substr(0, 3);
+    case 'B':
+      return kMonths[moment.month - 1];
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string_view> mark_of(const Moment& moment, char directive) {
+  switch (directive) {
+    case 'p':
+      return moment.hour < 12 ? "AM" : "PM";
+    case 'P':
+      return moment.hour < 12 ? "am" : "pm";
+    case 'n':
+      return "\n";
+    case 't':
+      return "\t";
+    case '%':
+      return "%";
+    case 'z':
+    case 'Z':
+      return "";  // the clock has no zone
+    default:
+      return std::nullopt;
+  }
+}
+
+// Directives that stand for several others.
+std::optional<std::string_view> expansion_of(char directive) {
+  switch (directive) {
+    case 'c':
+      return "%a %b %e %H:%M:%S %Y";
+    case 'D':
+    case 'x':
+      return "%m/%d/%y";
+    case 'F':
+      return "%Y-%m-%d";
+    case 'r':
+      return "%I:%M:%S %p";
+    case 'R':
+      return "%H:%M";
+    case 'T':
+    case 'X':
+      return "%H:%M:%S";
+    default:
+      return std::nullopt;
+  }
+}
+
 // False where there is no such directive.
 bool write_field(TextBuilder& out, std::chrono::local_seconds time, const Moment& moment,
                  char directive, char flag) {
-  const int hour12 = moment.hour % 12 == 0 ? 12 : moment.hour % 12;
-  const auto number = [&](int64_t value, size_t width, char padding = '0') {
-    write_number(out, value, width, padding, flag);
-  };
-  const auto name = [&](std::string_view text) {
-    for (const char c : text) {
+  std::optional<Number> number = date_number(moment, directive);
+  if (!number) number = clock_number(moment, directive);
+  if (number) {
+    write_number(out, number->value, number->width, number->padding, flag);
+  } else if (const auto name = name_of(moment, directive)) {
+    for (const char c : *name)
       out.append(flag == '^' && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
-    }
-  };
-  switch (directive) {
-    case 'a':
-      name(kDays[moment.weekday].substr(0, 3));
-      break;
-    case 'A':
-      name(kDays[moment.weekday]);
-      break;
-    case 'b':
-    case 'h':
-      name(kMonths[moment.month - 1].substr(0, 3));
-      break;
-    case 'B':
-      name(kMonths[moment.month - 1]);
-      break;
-    case 'c':
-      write_time(out, time, "%a %b %e %H:%M:%S %Y");
-      break;
-    case 'C':
-      number(moment.year / 100, 2);
-      break;
-    case 'd':
-      number(moment.day, 2);
-      break;
-    case 'D':
-    case 'x':
-      write_time(out, time, "%m/%d/%y");
-      break;
-    case 'e':
-      number(moment.day, 2, ' ');
-      break;
-    case 'f':
-      number(0, 6);
-      break;
-    case 'F':
-      write_time(out, time, "%Y-%m-%d");
-      break;
-    case 'g':
-      number(iso_week(moment).year % 100, 2);
-      break;
-    case 'G':
-      number(iso_week(moment).year, 4);
-      break;
-    case 'H':
-      number(moment.hour, 2);
-      break;
-    case 'I':
-      number(hour12, 2);
-      break;
-    case 'j':
-      number(moment.year_day, 3);
-      break;
-    case 'k':
-      number(moment.hour, 2, ' ');
-      break;
-    case 'l':
-      number(hour12, 2, ' ');
-      break;
-    case 'm':
-      number(moment.month, 2);
-      break;
-    case 'M':
-      number(moment.minute, 2);
-      break;
-    case 'n':
-      out.append('\n');
-      break;
-    case 'p':
-      out.append(moment.hour < 12 ? "AM" : "PM");
-      break;
-    case 'P':
-      out.append(moment.hour < 12 ? "am" : "pm");
-      break;
-    case 'r':
-      write_time(out, time, "%I:%M:%S %p");
-      break;
-    case 'R':
-      write_time(out, time, "%H:%M");
-      break;
-    case 's':
-      number(moment.since_epoch, 1);
-      break;
-    case 'S':
-      number(moment.second, 2);
-      break;
-    case 't':
-      out.append('\t');
-      break;
-    case 'T':
-    case 'X':
-      write_time(out, time, "%H:%M:%S");
-      break;
-    case 'u':
-      number(moment.weekday == 0 ? 7 : moment.weekday, 1);
-      break;
-    case 'U':
-      number((moment.year_day + 6 - moment.weekday) / 7, 2);
-      break;
-    case 'V':
-      number(iso_week(moment).week, 2);
-      break;
-    case 'w':
-      number(moment.weekday, 1);
-      break;
-    case 'W':
-      number((moment.year_day + 6 - (moment.weekday + 6) % 7) / 7, 2);
-      break;
-    case 'y':
-      number(moment.year % 100, 2);
-      break;
-    case 'Y':
-      number(moment.year, 1);
-      break;
-    case 'z':
-    case 'Z':
-      break;  // the clock has no zone
-    case '%':
-      out.append('%');
-      break;
-    default:
-      return false;
+  } else if (const auto mark = mark_of(moment, directive)) {
+    out.append(*mark);
+  } else if (const auto expansion = expansion_of(directive)) {
+    write_time(out, time, *expansion);
+  } else {
+    return false;
   }
   return true;
 }

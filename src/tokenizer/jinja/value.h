@@ -123,7 +123,7 @@ class Value {
   explicit Value(Kind kind) : kind_(kind) {}
   template <class Object>
   Object& at() const {
-    return *reinterpret_cast<Object*>(bits_);
+    return *std::bit_cast<Object*>(bits_);
   }
 
   Kind kind_ = Kind::kAbsent;

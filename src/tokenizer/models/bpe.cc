@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "tokenizer/byte_alphabet.h"
+#include "tokenizer/models/merge_queue.h"
 
 namespace ingot::tok {
 
@@ -15,18 +16,6 @@ namespace {
 // Up to this many symbols, looking through all of them for each merge beats keeping a heap.
 constexpr size_t kFewSymbols = 24;
 constexpr uint32_t kNoRank = std::numeric_limits<uint32_t>::max();
-
-struct Candidate {
-  uint32_t rank;
-  uint32_t position;
-  TokenId id;
-};
-
-struct ComesLater {
-  bool operator()(const Candidate& a, const Candidate& b) const {
-    return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
-  }
-};
 
 }  // namespace
 
@@ -51,6 +40,7 @@ void MergeTable::insert(TokenId left, TokenId right, Merge merge) {
     at = (at + 1) & mask_;
   if (slots_[at].key == kFree) ++count_;
   slots_[at] = {key, merge};
+  end_rank_ = std::max(end_rank_, size_t{merge.rank} + 1);
 }
 
 Bpe::Bpe(const Vocabulary& vocabulary, MergeTable merges, BpeOptions options)
@@ -65,6 +55,51 @@ Bpe::Bpe(const Vocabulary& vocabulary, MergeTable merges, BpeOptions options)
     byte_pieces_[byte] = vocabulary.find(byte_piece(static_cast<uint8_t>(byte))).value_or(-1);
   }
   is_plain_ = options_.continuing_subword_prefix.empty() && options_.end_of_word_suffix.empty();
+  joins_ = joins_of_merges();
+}
+
+// The symbols on both sides of every merge, by following the parts of its tokens to their ends.
+// That is sound only where a token has one spelling in symbols: otherwise all pairs count as
+// joined.
+JoinFilter Bpe::joins_of_merges() const {
+  if (!is_plain_) return {};
+  struct Ends {
+    TokenId first;
+    TokenId last;
+  };
+  std::vector<Ends> parts(vocabulary_->size(), {-1, -1});  // of a merged token
+  merges_.for_each([&](TokenId left, TokenId right, const MergeTable::Merge& merge) {
+    parts[static_cast<size_t>(merge.id)] = {left, right};
+  });
+  const auto is_merged = [&](TokenId id) { return parts[static_cast<size_t>(id)].first >= 0; };
+  std::vector<Ends> ends(parts.size(), {-1, -1});
+  // Each part is shorter than its whole, or the vocabulary is not what it seems.
+  const auto end_of = [&](TokenId id, TokenId Ends::*side) {
+    TokenId end = id;
+    for (size_t i = vocabulary_->piece(id).size() + 1; is_merged(end); --i) {
+      if (i == 0) return TokenId{-1};
+      end = parts[static_cast<size_t>(end)].*side;
+    }
+    return end;
+  };
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    const std::string_view piece = vocabulary_->piece(id);
+    const bool is_symbol = id == unk_ || byte_of_piece(piece) ||
+                           (!piece.empty() && utf8::decode(piece).size == piece.size());
+    ends[i] = {end_of(id, &Ends::first), end_of(id, &Ends::last)};
+    if (ends[i].first < 0 || ends[i].last < 0 || (is_symbol && is_merged(id))) return {};
+  }
+  JoinFilter joins(vocabulary_->size());
+  bool is_sound = true;
+  merges_.for_each([&](TokenId left, TokenId right, const MergeTable::Merge& merge) {
+    const Ends& whole = ends[static_cast<size_t>(merge.id)];
+    const Ends& left_ends = ends[static_cast<size_t>(left)];
+    const Ends& right_ends = ends[static_cast<size_t>(right)];
+    is_sound = is_sound && whole.first == left_ends.first && whole.last == right_ends.last;
+    joins.add(static_cast<uint32_t>(left_ends.last), static_cast<uint32_t>(right_ends.first));
+  });
+  return is_sound ? joins : JoinFilter();
 }
 
 Status Bpe::encode(std::string_view piece, TokenSink& out) const {
@@ -80,12 +115,18 @@ Status Bpe::encode(std::string_view piece, TokenSink& out) const {
   }
   std::vector<TokenId> symbols;
   INGOT_TRY(append_symbols(piece, symbols));
-  if (symbols.size() <= kFewSymbols) {
-    merge_few(symbols);
-  } else {
-    merge_many(symbols);
+  for (size_t begin = 0; begin < symbols.size();) {
+    size_t end = begin + 1;
+    if (symbols.size() <= kFewSymbols) end = symbols.size();
+    while (end < symbols.size() && joins_.may_join(static_cast<uint32_t>(symbols[end - 1]),
+                                                   static_cast<uint32_t>(symbols[end]))) {
+      ++end;
+    }
+    const std::span<TokenId> part = std::span(symbols).subspan(begin, end - begin);
+    const size_t count = part.size() <= kFewSymbols ? merge_few(part) : merge_many(part);
+    out.ids.insert(out.ids.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(count));
+    begin = end;
   }
-  out.ids.insert(out.ids.end(), symbols.begin(), symbols.end());
   return Status::ok();
 }
 
@@ -139,13 +180,14 @@ Status Bpe::append_symbols(std::string_view piece, std::vector<TokenId>& symbols
   return Status::ok();
 }
 
-void Bpe::merge_few(std::vector<TokenId>& symbols) const {
+size_t Bpe::merge_few(std::span<TokenId> symbols) const {
   size_t count = symbols.size();
-  if (count < 2) return;
-  std::array<uint32_t, kFewSymbols>
-      ranks;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
-  std::array<TokenId, kFewSymbols>
-      merged;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
+  if (count < 2) return count;
+  // Only what is looked up below is ever read.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): filling it costs more than a short word
+  std::array<uint32_t, kFewSymbols> ranks;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): likewise
+  std::array<TokenId, kFewSymbols> merged;
   const auto look_up = [&](size_t at) {
     const MergeTable::Merge* merge = merges_.find(symbols[at], symbols[at + 1]);
     ranks[at] = merge == nullptr ? kNoRank : merge->rank;
@@ -167,10 +209,10 @@ void Bpe::merge_few(std::vector<TokenId>& symbols) const {
     if (at + 1 < count) look_up(at);
     if (at > 0) look_up(at - 1);
   }
-  symbols.resize(count);
+  return count;
 }
 
-void Bpe::merge_many(std::vector<TokenId>& symbols) const {
+size_t Bpe::merge_many(std::span<TokenId> symbols) const {
   constexpr uint32_t kEnd = std::numeric_limits<uint32_t>::max();
   struct Links {
     uint32_t previous;
@@ -178,43 +220,33 @@ void Bpe::merge_many(std::vector<TokenId>& symbols) const {
   };
   const auto count = static_cast<uint32_t>(symbols.size());
   std::vector<Links> links(count);
-  std::vector<Candidate> heap;
-  heap.reserve(count);
-  const auto consider = [&](uint32_t left, uint32_t right) -> std::optional<Candidate> {
+  MergeQueue queue(merges_.end_rank(), count);
+  const auto consider = [&](uint32_t left, uint32_t right) {
     const MergeTable::Merge* merge = merges_.find(symbols[left], symbols[right]);
-    if (merge == nullptr) return std::nullopt;
-    return Candidate{merge->rank, left, merge->id};
+    if (merge != nullptr) queue.push({merge->rank, left, static_cast<uint32_t>(merge->id)});
   };
   for (uint32_t i = 0; i < count; ++i) {
     links[i] = {i == 0 ? kEnd : i - 1, i + 1 == count ? kEnd : i + 1};
-    if (i + 1 == count) continue;
-    if (const auto candidate = consider(i, i + 1)) heap.push_back(*candidate);
+    if (i + 1 < count) consider(i, i + 1);
   }
-  std::make_heap(heap.begin(), heap.end(), ComesLater{});
-  const auto push = [&](const std::optional<Candidate>& candidate) {
-    if (!candidate) return;
-    heap.push_back(*candidate);
-    std::push_heap(heap.begin(), heap.end(), ComesLater{});
-  };
-  while (!heap.empty()) {
-    const Candidate best = heap.front();
-    std::pop_heap(heap.begin(), heap.end(), ComesLater{});
-    heap.pop_back();
-    const uint32_t left = best.position;
+  while (const std::optional<MergeQueue::Candidate> best = queue.pop()) {
+    const auto id = static_cast<TokenId>(best->detail);
+    const uint32_t left = best->position;
     if (symbols[left] < 0 || links[left].next == kEnd) continue;
     const uint32_t right = links[left].next;
     const MergeTable::Merge* merge = merges_.find(symbols[left], symbols[right]);
-    if (merge == nullptr || merge->id != best.id) continue;  // a neighbour was merged meanwhile
-    symbols[left] = best.id;
+    if (merge == nullptr || merge->id != id) continue;  // a neighbour was merged meanwhile
+    symbols[left] = id;
     symbols[right] = -1;
     links[left].next = links[right].next;
     if (links[left].next != kEnd) {
       links[links[left].next].previous = left;
-      push(consider(left, links[left].next));
+      consider(left, links[left].next);
     }
-    if (links[left].previous != kEnd) push(consider(links[left].previous, left));
+    if (links[left].previous != kEnd) consider(links[left].previous, left);
   }
-  std::erase(symbols, -1);
+  const auto end = std::remove(symbols.begin(), symbols.end(), -1);
+  return static_cast<size_t>(end - symbols.begin());
 }
 
 }  // namespace ingot::tok

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Byte-pair encoding with a list of merges, lowest rank first, leftmost first among equals. Symbols
-// are a linked list and candidate merges a heap, so a piece of n characters costs O(n log n),
-// however long.
+// are a linked list and candidate merges a queue (merge_queue.h), so nothing is looked at twice,
+// however long a piece is.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "tokenizer/models/join_filter.h"
 #include "tokenizer/models/token_model.h"
 
 namespace ingot::tok {
@@ -23,6 +25,17 @@ class MergeTable {
   void reserve(size_t count);
   // A pair given twice keeps its last rank.
   void insert(TokenId left, TokenId right, Merge merge);
+  // One more than the largest rank.
+  size_t end_rank() const { return end_rank_; }
+  // Calls visit(left, right, merge) for every entry, in no order.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.key == kFree) continue;
+      visit(static_cast<TokenId>(slot.key >> 32), static_cast<TokenId>(slot.key & 0xFFFFFFFF),
+            slot.merge);
+    }
+  }
   const Merge* find(TokenId left, TokenId right) const {
     if (slots_.empty()) return nullptr;
     const uint64_t key = key_of(left, right);
@@ -47,6 +60,7 @@ class MergeTable {
   std::vector<Slot> slots_;
   size_t mask_ = 0;
   size_t count_ = 0;
+  size_t end_rank_ = 0;
 };
 
 struct BpeOptions {
@@ -65,8 +79,10 @@ class Bpe : public TokenModel {
 
  private:
   Status append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const;
-  void merge_few(std::vector<TokenId>& symbols) const;
-  void merge_many(std::vector<TokenId>& symbols) const;
+  // Both merge in place and return how many symbols are left.
+  size_t merge_few(std::span<TokenId> symbols) const;
+  size_t merge_many(std::span<TokenId> symbols) const;
+  JoinFilter joins_of_merges() const;
 
   const Vocabulary* vocabulary_;
   MergeTable merges_;
@@ -75,6 +91,7 @@ class Bpe : public TokenModel {
   std::array<TokenId, 0x180> chars_{};      // ids of the low code points; -1 where there is none
   std::array<TokenId, 256> byte_pieces_{};  // "<0x00>" ...
   bool is_plain_ = false;                   // neither prefix nor suffix
+  JoinFilter joins_;                        // by ids of symbols
 };
 
 }  // namespace ingot::tok

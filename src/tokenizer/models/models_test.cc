@@ -36,14 +36,16 @@ std::vector<std::string> encoded(const TokenModel& model, const Vocabulary& voca
   return pieces;
 }
 
-// Merges over {a, b, c} with results up to four characters, in random order.
+// Merges over a small alphabet, in random order.
 struct RandomMerges {
-  std::vector<std::string> pieces{"a", "b", "c"};
+  std::vector<std::string> pieces;
   std::vector<std::pair<std::string, std::string>> merges;
 };
 
-RandomMerges random_merges(std::mt19937& random) {
+RandomMerges random_merges(std::mt19937& random, std::string_view alphabet) {
   RandomMerges out;
+  for (const char c : alphabet)
+    out.pieces.emplace_back(1, c);
   for (int i = 0; i < 12; ++i) {
     const std::string left = out.pieces[random() % out.pieces.size()];
     const std::string right = out.pieces[random() % out.pieces.size()];
@@ -83,7 +85,9 @@ TEST(Bpe, MergesByRankInShortAndLongPieces) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   for (int i = 0; i < 200; ++i) {
-    const RandomMerges rules = random_merges(random);
+    // With eight letters most pairs never meet in a token: long texts are cut between them.
+    const std::string_view alphabet = i % 2 == 0 ? "abc" : "abcdefgh";
+    const RandomMerges rules = random_merges(random, alphabet);
     const Vocabulary vocabulary = vocabulary_of(rules.pieces);
     MergeTable table;
     for (size_t rank = 0; rank < rules.merges.size(); ++rank) {
@@ -92,11 +96,12 @@ TEST(Bpe, MergesByRankInShortAndLongPieces) {
                    {static_cast<uint32_t>(rank), *vocabulary.find(left + right)});
     }
     const Bpe model(vocabulary, std::move(table), {});
-    for (const size_t length :
-         {size_t{1}, size_t{2}, size_t{7}, size_t{24}, size_t{25}, size_t{60}}) {
+    std::vector<size_t> lengths{1, 2, 7, 24, 25, 60};
+    if (i < 4) lengths.push_back(2100);  // long enough for the queue of long texts
+    for (const size_t length : lengths) {
       std::string text;
       for (size_t k = 0; k < length; ++k)
-        text += "abc"[random() % 3];
+        text += alphabet[random() % alphabet.size()];
       ASSERT_EQ(encoded(model, vocabulary, text), merged_by_definition(rules, text)) << text;
     }
   }
@@ -200,6 +205,55 @@ TEST(ScoreBpe, MergesByScoreAndTakesUnusedEntriesApart) {
   EXPECT_THAT(
       encoded(ScoreBpe(vocabulary, scores, {.unk = 0, .is_unused = unused}), vocabulary, "abc"),
       ElementsAre("a", "bc"));
+}
+
+// The definition: again and again the pair whose text has the best score, leftmost first.
+std::vector<std::string> joined_by_score(const std::vector<std::string>& pieces,
+                                         const std::vector<float>& scores,
+                                         const std::string& text) {
+  std::vector<std::string> symbols;
+  for (const char c : text)
+    symbols.emplace_back(1, c);
+  while (true) {
+    std::optional<float> best_score;
+    size_t best = 0;
+    for (size_t i = 0; i + 1 < symbols.size(); ++i) {
+      const auto found = std::ranges::find(pieces, symbols[i] + symbols[i + 1]);
+      if (found == pieces.end()) continue;
+      const float score = scores[static_cast<size_t>(found - pieces.begin())];
+      if (best_score && *best_score >= score) continue;
+      best_score = score;
+      best = i;
+    }
+    if (!best_score) return symbols;
+    symbols[best] += symbols[best + 1];
+    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+  }
+}
+
+TEST(ScoreBpe, MergesByScoreInShortAndLongPieces) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int i = 0; i < 200; ++i) {
+    const std::string_view alphabet = i % 2 == 0 ? "ab<" : "abcdef<>";
+    std::vector<std::string> pieces = random_merges(random, alphabet).pieces;
+    pieces.emplace_back("<ab>");  // mostly out of reach
+    if (std::ranges::count(pieces, "<ab>") > 1) pieces.pop_back();
+    std::vector<float> scores;
+    for (size_t k = 0; k < pieces.size(); ++k)
+      scores.push_back(-static_cast<float>(random() % 8));  // some are equal
+    const Vocabulary vocabulary = vocabulary_of(pieces);
+    const ScoreBpe model(vocabulary, scores, {});
+    std::vector<size_t> lengths{1, 2, 7, 60};
+    if (i < 4) lengths.push_back(2100);
+    for (const size_t length : lengths) {
+      std::string text;
+      for (size_t k = 0; k < length; ++k)
+        text += alphabet[random() % alphabet.size()];
+      ASSERT_EQ(encoded(model, vocabulary, text), joined_by_score(pieces, scores, text)) << text;
+    }
+  }
 }
 
 TEST(Vocabulary, RefusesIdsFarBeyondItsTokens) {

@@ -2,11 +2,13 @@
 #include "tokenizer/models/score_bpe.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <unordered_map>
 
 #include "base/utf8.h"
 #include "tokenizer/byte_alphabet.h"
+#include "tokenizer/models/merge_queue.h"
 
 namespace ingot::tok {
 
@@ -29,16 +31,11 @@ class ScoreBpe::Merging {
 
   void run() {
     split_symbols();
-    for (uint32_t i = 1; i < symbols_.size(); ++i) {
-      if (const auto candidate = consider(i - 1, i)) heap_.push_back(*candidate);
-    }
-    std::make_heap(heap_.begin(), heap_.end(), ComesLater{});
-    while (!heap_.empty()) {
-      const Candidate best = heap_.front();
-      std::pop_heap(heap_.begin(), heap_.end(), ComesLater{});
-      heap_.pop_back();
-      merge(best);
-    }
+    MergeQueue queue(model_.rank_count_, symbols_.size());
+    for (uint32_t i = 1; i < symbols_.size(); ++i)
+      consider(i - 1, i, queue);
+    while (const std::optional<MergeQueue::Candidate> best = queue.pop())
+      merge(*best, queue);
   }
   const std::vector<Symbol>& symbols() const { return symbols_; }
   std::string_view text(const Symbol& symbol) const {
@@ -51,18 +48,6 @@ class ScoreBpe::Merging {
   }
 
  private:
-  struct Candidate {
-    float score;
-    uint32_t left;
-    uint32_t right;
-    uint32_t size;
-  };
-  struct ComesLater {
-    bool operator()(const Candidate& a, const Candidate& b) const {
-      return a.score < b.score || (a.score == b.score && a.left > b.left);
-    }
-  };
-
   void split_symbols() {
     symbols_.reserve(text_.size());
     for (size_t at = 0; at < text_.size();) {
@@ -76,54 +61,102 @@ class ScoreBpe::Merging {
     if (!symbols_.empty()) symbols_.back().next = kEnd;
   }
 
-  std::optional<Candidate> consider(uint32_t left, uint32_t right) {
-    if (left == kEnd || right == kEnd) return std::nullopt;
-    if (symbols_[left].is_frozen || symbols_[right].is_frozen) return std::nullopt;
+  void consider(uint32_t left, uint32_t right, MergeQueue& queue) {
+    if (left == kEnd || right == kEnd) return;
+    if (symbols_[left].is_frozen || symbols_[right].is_frozen) return;
     const uint32_t size = symbols_[left].size + symbols_[right].size;
     const std::string_view together = text_.substr(symbols_[left].begin, size);
     const std::optional<TokenId> id = model_.entry(together);
-    if (!id) return std::nullopt;
+    if (!id) return;
     const auto index = static_cast<size_t>(*id);
     if (model_.has_unused_ && model_.options_.is_unused[index]) {
       unused_[together] = symbols_[left].size;
     }
-    return Candidate{model_.scores_[index], left, right, size};
+    queue.push({model_.ranks_[index], left, size});
   }
 
-  void merge(const Candidate& best) {
-    Symbol& left = symbols_[best.left];
-    Symbol& right = symbols_[best.right];
-    if (left.size == 0 || right.size == 0 || left.size + right.size != best.size)
-      return;  // outdated
-    left.size = best.size;
+  void merge(const MergeQueue::Candidate& best, MergeQueue& queue) {
+    Symbol& left = symbols_[best.position];
+    if (left.size == 0 || left.next == kEnd) return;  // outdated, as by any other size below
+    Symbol& right = symbols_[left.next];
+    if (left.size + right.size != best.detail) return;
+    left.size = best.detail;
     right.size = 0;
     left.next = right.next;
-    if (left.next != kEnd) symbols_[left.next].previous = best.left;
-    for (const auto& candidate :
-         {consider(left.previous, best.left), consider(best.left, left.next)}) {
-      if (!candidate) continue;
-      heap_.push_back(*candidate);
-      std::push_heap(heap_.begin(), heap_.end(), ComesLater{});
-    }
+    if (left.next != kEnd) symbols_[left.next].previous = best.position;
+    consider(left.previous, best.position, queue);
+    consider(best.position, left.next, queue);
   }
 
   const ScoreBpe& model_;
   std::string_view text_;
   std::vector<Symbol> symbols_;
-  std::vector<Candidate> heap_;
   std::unordered_map<std::string_view, size_t> unused_;
 };
 
 ScoreBpe::ScoreBpe(const Vocabulary& vocabulary, std::vector<float> scores, ScoreBpeOptions options)
-    : vocabulary_(&vocabulary), scores_(std::move(scores)), options_(std::move(options)) {
+    : vocabulary_(&vocabulary), options_(std::move(options)) {
   options_.is_excluded.resize(vocabulary.size(), false);
   options_.is_unused.resize(vocabulary.size(), false);
-  scores_.resize(vocabulary.size(), 0.0F);
+  scores.resize(vocabulary.size(), 0.0F);
+  std::vector<float> ordered = scores;
+  std::sort(ordered.begin(), ordered.end(), std::greater<>{});
+  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+  rank_count_ = ordered.size();
+  ranks_.reserve(scores.size());
+  for (const float score : scores) {
+    const auto rank = std::lower_bound(ordered.begin(), ordered.end(), score, std::greater<>{});
+    ranks_.push_back(static_cast<uint32_t>(rank - ordered.begin()));
+  }
   has_unused_ = std::find(options_.is_unused.begin(), options_.is_unused.end(), true) !=
                 options_.is_unused.end();
   for (size_t byte = 0; byte < byte_pieces_.size(); ++byte) {
     byte_pieces_[byte] = vocabulary.find(byte_piece(static_cast<uint8_t>(byte))).value_or(-1);
   }
+  joins_ = joins_of_entries();
+}
+
+JoinFilter ScoreBpe::joins_of_entries() const {
+  // How an unused entry is taken apart depends on the text as a whole.
+  if (has_unused_) return {};
+  JoinFilter joins(vocabulary_->size());
+  for (size_t i = 0; i < vocabulary_->size(); ++i) {
+    const std::string_view piece = vocabulary_->piece(static_cast<TokenId>(i));
+    // Tags and bytes ("<0x77>") are mostly entries that no merge leads to. Nothing else is worth
+    // the look-ups.
+    if (options_.is_excluded[i] || (piece.starts_with('<') && !has_halves(piece))) continue;
+    uint32_t last = 0;
+    for (size_t at = 0; at < piece.size();) {
+      const utf8::Decoded c = utf8::decode(piece.substr(at));
+      if (at > 0) joins.add(last, c.code_point);
+      last = c.code_point;
+      at += c.size;
+    }
+  }
+  return joins;
+}
+
+bool ScoreBpe::has_halves(std::string_view piece) const {
+  constexpr size_t kLongestBytes = 64;
+  if (piece.size() > kLongestBytes) return true;
+  for (size_t size = 1; size < piece.size(); ++size) {
+    if (entry(piece.substr(0, size)) && entry(piece.substr(size))) return true;
+  }
+  return false;
+}
+
+// Where the text may be cut next behind `begin`: not within a symbol, nor where a merge can happen.
+size_t ScoreBpe::end_of_part(std::string_view text, size_t begin) const {
+  uint32_t last = 0;
+  for (size_t at = begin; at < text.size();) {
+    const ByteTrie::Match frozen = options_.user_defined.longest_prefix(text, at);
+    if (frozen.size > 0) return at > begin ? at : at + frozen.size;
+    const utf8::Decoded c = utf8::decode(text.substr(at));
+    if (at > begin && !joins_.may_join(last, c.code_point)) return at;
+    last = c.code_point;
+    at += c.size;
+  }
+  return text.size();
 }
 
 std::optional<TokenId> ScoreBpe::entry(std::string_view text) const {
@@ -159,28 +192,41 @@ Status ScoreBpe::encode(std::string_view piece, TokenSink& out) const {
     return Status::resource_exhausted("a text of {} bytes without a break is too long",
                                       piece.size());
   }
-  Merging merging(*this, piece);
-  merging.run();
   bool is_after_unknown = false;
+  for (size_t begin = 0; begin < piece.size();) {
+    const size_t end = has_unused_ ? piece.size() : end_of_part(piece, begin);
+    const std::string_view part = piece.substr(begin, end - begin);
+    if (!has_unused_ && utf8::decode(part).size == part.size()) {
+      add_text(part, out, is_after_unknown);
+    } else {
+      encode_part(part, out, is_after_unknown);
+    }
+    begin = end;
+  }
+  return Status::ok();
+}
+
+void ScoreBpe::encode_part(std::string_view text, TokenSink& out, bool& is_after_unknown) const {
+  Merging merging(*this, text);
+  merging.run();
   std::vector<std::string_view> parts;  // a stack: unused entries are taken apart, left part first
   const std::vector<Symbol>& symbols = merging.symbols();
   for (uint32_t i = symbols.empty() ? kEnd : 0; i != kEnd; i = symbols[i].next) {
     parts.assign(1, merging.text(symbols[i]));
     while (!parts.empty()) {
-      const std::string_view text = parts.back();
+      const std::string_view part = parts.back();
       parts.pop_back();
-      const std::optional<TokenId> id = has_unused_ ? entry(text) : std::nullopt;
+      const std::optional<TokenId> id = has_unused_ ? entry(part) : std::nullopt;
       const bool is_unused = id && options_.is_unused[static_cast<size_t>(*id)];
-      const size_t left = is_unused ? merging.left_size(text) : 0;
+      const size_t left = is_unused ? merging.left_size(part) : 0;
       if (left == 0) {
-        add_text(text, out, is_after_unknown);
+        add_text(part, out, is_after_unknown);
       } else {
-        parts.push_back(text.substr(left));
-        parts.push_back(text.substr(0, left));
+        parts.push_back(part.substr(left));
+        parts.push_back(part.substr(0, left));
       }
     }
   }
-  return Status::ok();
 }
 
 }  // namespace ingot::tok

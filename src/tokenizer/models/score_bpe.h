@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tokenizer/byte_trie.h"
+#include "tokenizer/models/join_filter.h"
 #include "tokenizer/models/token_model.h"
 
 namespace ingot::tok {
@@ -22,21 +23,28 @@ struct ScoreBpeOptions {
 
 class ScoreBpe : public TokenModel {
  public:
-  // `scores` by id.
+  // `scores` by id, none of them a NaN.
   ScoreBpe(const Vocabulary& vocabulary, std::vector<float> scores, ScoreBpeOptions options);
   Status encode(std::string_view piece, TokenSink& out) const override;
 
  private:
   struct Symbol;
   class Merging;
+  JoinFilter joins_of_entries() const;
+  // Whether a merge of two entries can make it; long ones are not looked at.
+  bool has_halves(std::string_view piece) const;
+  size_t end_of_part(std::string_view text, size_t begin) const;
   std::optional<TokenId> entry(std::string_view text) const;
+  void encode_part(std::string_view text, TokenSink& out, bool& is_after_unknown) const;
   void add_text(std::string_view text, TokenSink& out, bool& is_after_unknown) const;
 
   const Vocabulary* vocabulary_;
-  std::vector<float> scores_;
+  std::vector<uint32_t> ranks_;  // by id: the best score has rank 0, equal scores share one
+  size_t rank_count_ = 0;
   ScoreBpeOptions options_;
   std::array<TokenId, 256> byte_pieces_{};
   bool has_unused_ = false;
+  JoinFilter joins_;  // by code points
 };
 
 }  // namespace ingot::tok

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heart of a tokenizer: turns one piece of text into ids of its vocabulary. One file per kind:
-// BPE by merges, BPE by scores, Unigram, WordPiece, WordLevel.
+// BPE by merges, BPE by scores, Unigram, WordPiece, WordLevel, the longest match, the least cost.
 #pragma once
 
 #include <memory>

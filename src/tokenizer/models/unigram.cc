@@ -28,8 +28,8 @@ Unigram::Unigram(const Vocabulary& vocabulary, std::vector<double> scores, Unigr
 
 void Unigram::improve(Step& step, double score, size_t begin, TokenId id) const {
   if (step.begin != kUnreached && !(score > step.score)) return;
-  step = {options_.rounds_to_float ? static_cast<double>(static_cast<float>(score)) : score, begin,
-          id};
+  step = {options_.rounds_to_float ? static_cast<double>(static_cast<float>(score)) : score,
+          static_cast<uint32_t>(begin), id};
 }
 
 Status Unigram::find_best(std::string_view text, std::vector<Step>& best) const {
@@ -80,6 +80,10 @@ Status Unigram::add_unknown(std::string_view text, TokenSink& out) const {
 }
 
 Status Unigram::encode(std::string_view piece, TokenSink& out) const {
+  if (piece.size() >= kUnreached) {
+    return Status::resource_exhausted("a text of {} bytes without a break is too long",
+                                      piece.size());
+  }
   std::vector<Step> best;
   INGOT_TRY(find_best(piece, best));
   std::vector<size_t> ends;  // of the chosen entries, last first

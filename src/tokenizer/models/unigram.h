@@ -32,10 +32,10 @@ class Unigram : public TokenModel {
  private:
   struct Step {
     double score = 0;
-    size_t begin = kUnreached;
+    uint32_t begin = kUnreached;  // texts are shorter than 4 GiB
     TokenId id = -1;
   };
-  static constexpr size_t kUnreached = ~size_t{0};
+  static constexpr uint32_t kUnreached = ~uint32_t{0};
 
   bool is_excluded(TokenId id) const {
     return static_cast<size_t>(id) < options_.is_excluded.size() &&
