@@ -437,7 +437,6 @@ TEST(PagedKv, NamesOfTypesGoBothWays) {
   for (const KvCacheType type : kv_cache_types())
     EXPECT_EQ(*parse_kv_cache_type(to_string(type)), type);
   EXPECT_EQ(*parse_kv_cache_type("fp8"), KvCacheType::kFp8E4M3);
-  EXPECT_EQ(*parse_kv_cache_type("auto"), KvCacheType::kF16);
   EXPECT_FALSE(parse_kv_cache_type("int3").is_ok());
 }
 

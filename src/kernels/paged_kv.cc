@@ -17,7 +17,6 @@ constexpr TypeName kNames[] = {
     {KvCacheType::kBF16, "bf16"},        {KvCacheType::kFp8E4M3, "fp8_e4m3"},
     {KvCacheType::kFp8E5M2, "fp8_e5m2"}, {KvCacheType::kInt8, "int8"},
     {KvCacheType::kInt4, "int4"},        {KvCacheType::kFp8E4M3, "fp8"},
-    {KvCacheType::kF16, "auto"},
 };
 constexpr KvCacheType kTypes[] = {KvCacheType::kF32,     KvCacheType::kF16,     KvCacheType::kBF16,
                                   KvCacheType::kFp8E4M3, KvCacheType::kFp8E5M2, KvCacheType::kInt8,

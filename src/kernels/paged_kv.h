@@ -34,7 +34,7 @@ enum class KvCacheType : uint8_t { kF32, kF16, kBF16, kFp8E4M3, kFp8E5M2, kInt8,
 
 std::span<const KvCacheType> kv_cache_types();
 std::string_view to_string(KvCacheType type);  // "f32 f16 bf16 fp8_e4m3 fp8_e5m2 int8 int4"
-// Also "fp8" (e4m3) and "auto" (f16).
+// Also "fp8" (e4m3).
 Result<KvCacheType> parse_kv_cache_type(std::string_view name);
 int64_t kv_row_bytes(KvCacheType type, int64_t dim);
 

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine does for a request beyond choosing tokens: beams, cancels, deadlines, caches that
+// outlive it, and text with stop strings. On tiny and the embedded model.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "api/text_engine.h"
+#include "engine/engine_core.h"
+
+namespace ingot {
+namespace {
+
+std::shared_ptr<const Model> tiny_model() {
+  const auto checkpoint = Checkpoint::open(std::filesystem::path(INGOT_SOURCE_DIR) /
+                                           "tests/oracle/models/public-llama-plain");
+  return *Model::load(*checkpoint, {});
+}
+
+struct Heard final : public RequestSink {
+  void on_prompt(const PromptReport& report) override { prompt = report; }
+  bool on_token(int32_t choice, TokenId id, const PositionLogprobs* logprobs) override {
+    ids.resize(std::max(ids.size(), static_cast<size_t>(choice) + 1));
+    ids[static_cast<size_t>(choice)].push_back(id);
+    if (logprobs != nullptr) sum += logprobs->logprob;
+    return true;
+  }
+  void on_finish(int32_t /*choice*/, FinishReason reason) override { reasons.push_back(reason); }
+  void on_end(const Status& status) override { end = status; }
+
+  PromptReport prompt;
+  std::vector<std::vector<TokenId>> ids;
+  std::vector<FinishReason> reasons;
+  double sum = 0;
+  std::optional<Status> end;
+};
+
+EngineOptions small_options() {
+  EngineOptions options;
+  options.threads = 2;
+  options.context = 128;
+  options.kv_cache_memory = uint64_t{32} << 20;
+  return options;
+}
+
+EngineRequest request_of(std::vector<TokenId> prompt, int64_t max_tokens) {
+  EngineRequest request;
+  request.prompt = std::move(prompt);
+  request.max_tokens = max_tokens;
+  request.sampling.temperature = 0;
+  return request;
+}
+
+std::shared_ptr<Heard> run(EngineCore& core, EngineRequest request) {
+  auto heard = std::make_shared<Heard>();
+  static RequestId next = 1000;
+  const Status added = core.add(next++, std::move(request), heard, Instant(0));
+  EXPECT_TRUE(added.is_ok()) << added.message();
+  for (int64_t step = 1; core.has_work(); ++step)
+    core.step(Instant(step));
+  return heard;
+}
+
+// How likely an answer is, from the log-probabilities of its tokens as a prompt.
+double logprob_of(EngineCore& core, std::vector<TokenId> prompt, const std::vector<TokenId>& ids) {
+  const size_t begin = prompt.size();
+  prompt.insert(prompt.end(), ids.begin(), ids.end());
+  EngineRequest request = request_of(prompt, 0);
+  request.sampling.prompt_logprobs = 0;
+  const auto heard = run(core, request);
+  double sum = 0;
+  for (size_t i = begin; i < prompt.size(); ++i)
+    sum += heard->prompt.logprobs[i]->logprob;
+  return sum;
+}
+
+TEST(Engine, BeamSearchFindsAtLeastWhatGreedyFinds) {
+  auto core = *EngineCore::create(tiny_model(), small_options());
+  for (TokenId seed = 3; seed < 9; ++seed) {
+    const std::vector<TokenId> prompt{seed, 17, 250, seed};
+    const auto greedy = run(*core, request_of(prompt, 6));
+    EngineRequest request = request_of(prompt, 6);
+    request.beam = BeamParams{.width = 6};
+    request.n = 3;
+    const auto beams = run(*core, request);
+    ASSERT_TRUE(beams->end->is_ok()) << beams->end->message();
+    ASSERT_EQ(beams->ids.size(), 3U);
+    double last = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      ASSERT_EQ(beams->ids[i].size(), 6U);
+      const double sum = logprob_of(*core, prompt, beams->ids[i]);
+      if (i > 0) {
+        EXPECT_LE(sum, last + 1e-4) << "beams are not in order";
+      }
+      last = sum;
+    }
+    EXPECT_GE(logprob_of(*core, prompt, beams->ids[0]),
+              logprob_of(*core, prompt, greedy->ids[0]) - 1e-4);
+  }
+  EXPECT_FALSE(core->has_work());
+}
+
+TEST(Engine, BeamsSurviveACacheThatHardlyHoldsThem) {
+  EngineOptions options = small_options();
+  auto plenty = *EngineCore::create(tiny_model(), options);
+  options.max_num_seqs = 4;  // fewer seats than beams and their forks would like
+  options.kv_cache_memory = uint64_t{1} << 12;
+  auto tight = EngineCore::create(tiny_model(), options);
+  while (!tight.is_ok()) {
+    options.kv_cache_memory += options.kv_cache_memory / 8;
+    tight = EngineCore::create(tiny_model(), options);
+  }
+  EngineRequest request = request_of({5, 6, 7, 8, 9}, 100);
+  request.beam = BeamParams{.width = 4};
+  EXPECT_EQ(run(**tight, request)->ids, run(*plenty, request)->ids);
+}
+
+TEST(Engine, CancelEndsARequestBeforeItsNextToken) {
+  auto core = *EngineCore::create(tiny_model(), small_options());
+  const auto heard = std::make_shared<Heard>();
+  ASSERT_TRUE(core->add(1, request_of({1, 2, 3}, 100), heard, Instant(0)).is_ok());
+  for (int i = 0; i < 5; ++i)
+    core->step(Instant(i));
+  core->cancel(1);
+  EXPECT_FALSE(core->has_work());
+  EXPECT_EQ(heard->ids[0].size(), 5U);
+  EXPECT_EQ(heard->reasons, std::vector{FinishReason::kCancelled});
+  EXPECT_TRUE(heard->end->is_ok());
+}
+
+TEST(Engine, EndsARequestAtItsDeadline) {
+  auto core = *EngineCore::create(tiny_model(), small_options());
+  const auto heard = std::make_shared<Heard>();
+  EngineRequest request = request_of({1, 2, 3}, 100);
+  request.timeout = std::chrono::nanoseconds(10);
+  ASSERT_TRUE(core->add(1, request, heard, Instant(5)).is_ok());
+  for (int64_t now = 6; now < 30; ++now)
+    core->step(Instant(now));
+  EXPECT_EQ(heard->reasons, std::vector{FinishReason::kDeadline});
+  EXPECT_EQ(heard->ids[0].size(), 9U);  // steps at 6 ... 14
+}
+
+TEST(Engine, RefusesWhatCanNeverRunAndNamesTheField) {
+  auto core = *EngineCore::create(tiny_model(), small_options());
+  const auto message = [&](EngineRequest request) {
+    return core->add(1, std::move(request), std::make_shared<Heard>(), Instant(0)).message();
+  };
+  EXPECT_THAT(message(request_of({}, 1)), ::testing::HasSubstr("prompt is empty"));
+  EXPECT_THAT(message(request_of({1 << 20}, 1)), ::testing::HasSubstr("outside the vocabulary"));
+  EXPECT_THAT(message(request_of(std::vector<TokenId>(129, 1), 1)),
+              ::testing::HasSubstr("--ctx-size"));
+  EngineRequest request = request_of({1}, 1);
+  request.n = 1000;
+  EXPECT_THAT(message(request), ::testing::HasSubstr("n is 1000"));
+  request = request_of({1}, 1);
+  request.sampling.top_p = 7;
+  EXPECT_THAT(message(request), ::testing::HasSubstr("top_p"));
+}
+
+TEST(Engine, PrefixesOnDiskOutliveTheProcess) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / fmt::format("ingot-prefixes-{}", ::getpid());
+  std::filesystem::remove_all(folder);
+  EngineOptions options = small_options();
+  options.disk_cache_directory = folder.string();
+  std::vector<TokenId> prompt(64);
+  for (size_t i = 0; i < prompt.size(); ++i)
+    prompt[i] = static_cast<TokenId>(i * 7 % 500);
+  std::vector<std::vector<TokenId>> first;
+  {
+    auto core = *EngineCore::create(tiny_model(), options);
+    first = run(*core, request_of(prompt, 20))->ids;
+    core->save_prefixes();
+  }
+  {
+    auto core = *EngineCore::create(tiny_model(), options);
+    const auto again = run(*core, request_of(prompt, 20));
+    EXPECT_EQ(again->prompt.reused_tokens, 63);
+    EXPECT_EQ(again->ids, first);
+  }
+  {
+    options.cache_type = KvCacheType::kInt8;  // another cache: not a page of the old one is used
+    auto core = *EngineCore::create(tiny_model(), options);
+    EXPECT_EQ(run(*core, request_of(prompt, 20))->prompt.reused_tokens, 0);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+std::string text_of(TextEngine& engine, const TextRequest& request) {
+  auto stream = engine.submit(request);
+  EXPECT_TRUE(stream.is_ok()) << stream.status().message();
+  std::string text;
+  while (const auto event = (*stream)->next())
+    text += event->text;
+  EXPECT_TRUE((*stream)->status().is_ok()) << (*stream)->status().message();
+  return text;
+}
+
+class TextEngineTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    LoadOptions options;
+    options.engine.kv_cache_memory = uint64_t{64} << 20;
+    options.engine.context = 512;
+    auto engine = TextEngine::load(options);
+    ASSERT_TRUE(engine.is_ok()) << engine.status().message();
+    engine_ = std::move(*engine);
+    request_.prompt = "Once upon a time";
+    request_.sampling = engine_->default_sampling();
+    request_.sampling.temperature = 0;
+    request_.max_tokens = 24;
+  }
+  std::unique_ptr<TextEngine> engine_;
+  TextRequest request_;
+};
+
+TEST_F(TextEngineTest, EndsBeforeAStopStringAcrossTokens) {
+  const std::string whole = text_of(*engine_, request_);
+  ASSERT_GT(whole.size(), 30U);
+  const std::string stop = whole.substr(17, 9);  // begins and ends inside tokens
+  request_.stop = {"never said", stop};
+  EXPECT_EQ(text_of(*engine_, request_), whole.substr(0, whole.find(stop)));
+  request_.include_stop = true;
+  EXPECT_EQ(text_of(*engine_, request_), whole.substr(0, whole.find(stop) + stop.size()));
+}
+
+TEST_F(TextEngineTest, SubmitsFromManyThreadsGiveTheAnswersOfOne) {
+  request_.sampling.temperature = 1;
+  std::vector<std::string> expected;
+  std::vector<std::string> heard(6);
+  for (uint64_t seed = 0; seed < heard.size(); ++seed) {
+    request_.sampling.seed = seed;
+    expected.push_back(text_of(*engine_, request_));
+  }
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < heard.size(); ++i) {
+      threads.emplace_back([&, i, request = request_]() mutable {
+        request.sampling.seed = i;
+        heard[i] = text_of(*engine_, request);
+      });
+    }
+  }
+  EXPECT_EQ(heard, expected);
+}
+
+TEST_F(TextEngineTest, BestOfTellsTheLikeliestAnswers) {
+  request_.sampling.temperature = 1.5F;
+  request_.sampling.seed = 7;
+  request_.n = 6;
+  request_.sampling.logprobs = 0;
+  std::vector<std::pair<double, std::string>> all(6);
+  auto stream = *engine_->submit(request_);
+  std::vector<int64_t> tokens(6);
+  while (const auto event = stream->next()) {
+    auto& [sum, text] = all[static_cast<size_t>(event->choice)];
+    text += event->text;
+    if (!event->logprobs) continue;
+    sum += event->logprobs->logprob;
+    ++tokens[static_cast<size_t>(event->choice)];
+  }
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i].first /= static_cast<double>(std::max<int64_t>(tokens[i], 1));
+  std::ranges::sort(all, std::greater<>());
+  request_.n = 1;
+  request_.best_of = 6;
+  EXPECT_EQ(text_of(*engine_, request_), all[0].second);
+}
+
+TEST_F(TextEngineTest, AStreamThatIsDroppedCancelsItsRequest) {
+  request_.max_tokens = 400;
+  request_.sampling.ignore_eos = true;
+  {
+    auto stream = *engine_->submit(request_);
+    ASSERT_TRUE(stream->next().has_value());
+  }
+  for (int i = 0; i < 500 && engine_->stats().scheduler.running > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(engine_->stats().scheduler.running, 0);
+  EXPECT_LT(engine_->stats().generated_tokens, 400);
+}
+
+}  // namespace
+}  // namespace ingot
