@@ -2,7 +2,6 @@
 // The scheduler's dealings with pages: taking, copying on write, preempting, giving back.
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "base/check.h"
 #include "engine/scheduler.h"
@@ -156,20 +155,17 @@ void Scheduler::release_cache(Sequence& sequence) {
 
 double Scheduler::waste() const {
   int64_t owned = 0;
-  int64_t used = 0;
+  int64_t unused = 0;
   for (size_t group = 0; group < pools_.size(); ++group) {
-    std::set<PageId> seen;
+    const PagePool& pool = *pools_[group];
+    owned += (pool.size() - available(group)) * options_.page_tokens;
+    // Only what lies behind a sequence's last computed token is unused.
     for (const Sequence* sequence : running_) {
-      const PageTable& table = sequence->tables[group];
-      for (size_t i = 0; i < table.size(); ++i) {
-        if (table[i] == kNoPage || !seen.insert(table[i]).second) continue;
-        const int64_t begin = static_cast<int64_t>(i) * options_.page_tokens;
-        owned += options_.page_tokens;
-        used += std::clamp<int64_t>(sequence->computed - begin, 0, options_.page_tokens);
-      }
+      const auto held = static_cast<int64_t>(sequence->tables[group].size());
+      unused += held * options_.page_tokens - sequence->computed;
     }
   }
-  return owned == 0 ? 0 : 1 - static_cast<double>(used) / static_cast<double>(owned);
+  return owned == 0 ? 0 : static_cast<double>(unused) / static_cast<double>(owned);
 }
 
 }  // namespace ingot
