@@ -333,6 +333,18 @@ class Simulation {
   int64_t steps_ = 0;
 };
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int64_t kSteps = 30'000;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr int64_t kSteps = 30'000;  // sanitizers are slow
+#else
+constexpr int64_t kSteps = 1'000'000;
+#endif
+#else
+constexpr int64_t kSteps = 1'000'000;
+#endif
+
 // INGOT_SIMULATION_SEED replays one seed.
 uint64_t first_seed() {
   const char* text = std::getenv("INGOT_SIMULATION_SEED");
@@ -368,7 +380,7 @@ Load random_load(uint64_t seed) {
 TEST(Simulation, KeepsEveryInvariantUnderRandomLoad) {
   const bool is_replay = std::getenv("INGOT_SIMULATION_SEED") != nullptr;
   const char* wanted = std::getenv("INGOT_SIMULATION_STEPS");
-  const int64_t most = wanted == nullptr ? 1'000'000 : std::strtoll(wanted, nullptr, 10);
+  const int64_t most = wanted == nullptr ? kSteps : std::strtoll(wanted, nullptr, 10);
   int64_t steps = 0;
   int64_t preemptions = 0;
   int64_t reused = 0;
