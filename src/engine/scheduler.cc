@@ -181,6 +181,7 @@ bool Scheduler::start(Sequence& sequence, StepPlan& plan, bool with_partial) {
     sequence.computed = sequence.registered = 0;
     return false;
   };
+  if (will_find_more(sequence, plan)) return give_up();
   // Room for all of it, so that it is not preempted as soon as it is admitted.
   while (!has_room_for_all_of(sequence)) {
     Sequence* victim = victim_for(sequence, plan);
@@ -211,6 +212,23 @@ bool Scheduler::start(Sequence& sequence, StepPlan& plan, bool with_partial) {
   plan.items.push_back({&sequence, chunk, chunk == sequence.pending()});
   plan.tokens += chunk;
   return true;
+}
+
+// Whether this very step computes a further page of its prompt for another sequence: then it is
+// found in the tree one step later, and need not be computed twice.
+bool Scheduler::will_find_more(const Sequence& sequence, const StepPlan& plan) const {
+  if (tree_ == nullptr || sequence.request.first_scored <= sequence.computed) return false;
+  return std::ranges::any_of(plan.items, [&](const StepPlan::Item& item) {
+    const Sequence& other = *item.sequence;
+    const int64_t end = other.computed + item.tokens;
+    if (item.tokens == 1 || end < sequence.computed + options_.page_tokens ||
+        other.request.space != sequence.request.space) {
+      return false;
+    }
+    const std::span<const TokenId> soon(other.tokens.data(), static_cast<size_t>(end));
+    const auto [mine, theirs] = std::ranges::mismatch(sequence.tokens, soon);
+    return mine - sequence.tokens.begin() >= sequence.computed + options_.page_tokens;
+  });
 }
 
 void Scheduler::attach(Sequence& sequence, PrefixMatch& match) {

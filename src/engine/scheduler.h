@@ -108,6 +108,7 @@ class Scheduler {
   // Matches the prefix tree and takes pages for the first chunk; changes nothing when it cannot.
   bool start(Sequence& sequence, StepPlan& plan, bool with_partial);
   void attach(Sequence& sequence, PrefixMatch& match);
+  bool will_find_more(const Sequence& sequence, const StepPlan& plan) const;
   bool has_room_for_all_of(const Sequence& sequence) const;
   void add_chunk(Sequence& sequence, StepPlan& plan);
   // Pages for the next `tokens`; takes them from the tree and from sequences after this one.
