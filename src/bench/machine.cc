@@ -26,8 +26,6 @@ double best_of(const std::vector<double>& seconds) {
   return std::max(*std::ranges::min_element(seconds), 1e-9);
 }
 
-}  // namespace
-
 double measure_read_bandwidth(const Exec& exec) {
   size_t size = kBufferBytes;
   std::unique_ptr<uint64_t[], Free> buffer;
@@ -50,6 +48,8 @@ double measure_read_bandwidth(const Exec& exec) {
   });
   return static_cast<double>(size) / best_of(seconds);
 }
+
+}  // namespace
 
 MachinePeaks measure_machine(const Exec& exec) {
   MachinePeaks peaks;

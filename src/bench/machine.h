@@ -21,7 +21,6 @@ struct MachinePeaks {
 // The best of several runs of each. Takes about a second; needs 512 MiB for that time, fewer where
 // they cannot be had.
 MachinePeaks measure_machine(const Exec& exec);
-double measure_read_bandwidth(const Exec& exec);
 
 // The processor, threads and peaks for a report.
 Json machine_json(const Exec& exec, const MachinePeaks& peaks);

@@ -58,7 +58,7 @@ class BenchKernelsCommand : public Command {
     }
     BenchSetting setting;
     setting.json.emplace_back("machine", machine_json(exec, peaks));
-    setting.line = fmt::format("{}; {} threads", describe_cpu(), exec.threads());
+    setting.line = fmt::format("{}; threads: {}", describe_cpu(), exec.threads());
     return tell(kernel_report(records, peaks), setting, output_);
   }
 

@@ -24,7 +24,7 @@ BenchSetting setting_of(const BenchSubject& subject) {
                                           {"weight_bytes", weight_bytes}});
   setting.json.emplace_back("kv_cache_dtype", std::string(to_string(subject.cache_type)));
   setting.line = fmt::format(
-      "{}\n{} ({}, {:.2f} B parameters, {:.2f} GB of matrices); {} threads, kernels {}, cache {}",
+      "{}\n{} ({}, {:.2f} B parameters, {:.2f} GB of matrices); threads {}, kernels {}, cache {}",
       describe_cpu(), subject.model.name, model.spec().architecture,
       static_cast<double>(model.parameters()) * 1e-9, weight_bytes * 1e-9, subject.exec.threads(),
       model.targets().to_string(), to_string(subject.cache_type));

@@ -232,8 +232,7 @@ class BenchThroughputCommand : public Command {
   Status tell_all(const LoadedModel& model, const BenchReport& report) const {
     ThreadPool pool(model_.threads);
     const Exec exec(pool);
-    MachinePeaks peaks;
-    peaks.read_bytes_per_s = measure_read_bandwidth(exec);
+    const MachinePeaks peaks = measure_machine(exec);
     INGOT_TRY(const KvCacheType cache, cache_type_of(model_.cache_dtype, model.model->spec()));
     return tell(report, setting_of({model, exec, peaks, cache}), report_);
   }
