@@ -172,7 +172,8 @@ class LatencyBench {
     }
     record.tokens_per_second = spread_of(std::move(speeds));
     const auto heads = static_cast<double>(is_prompt ? batch : batch * tokens);
-    record.ops = cost_.ops * all + cost_.head_ops * heads;
+    record.ops.add(cost_.ops, all);
+    record.ops.add(cost_.head_ops, heads);
     record.bytes = cost_.bytes * static_cast<double>(passes) +
                    cost_.head_bytes * (is_prompt ? 1 : static_cast<double>(passes));
     const double kv = static_cast<double>(kv_bytes_per_token(model_->spec(), options_.cache_type)) *
@@ -209,16 +210,20 @@ double LatencyRecord::share_of_bandwidth(const MachinePeaks& peaks) const {
 
 double LatencyRecord::share_of_peak(const MachinePeaks& peaks) const {
   if (peaks.float_flops_per_s <= 0 || seconds <= 0) return 0;
-  return ops / peaks.float_flops_per_s / seconds;
+  const double byte_peak =
+      peaks.int8_ops_per_s > 0 ? peaks.int8_ops_per_s : peaks.float_flops_per_s;
+  return (ops.floats / peaks.float_flops_per_s + ops.bytes / byte_peak) / seconds;
 }
 
 WeightCost weight_cost(const Model& model) {
   WeightCost cost;
-  const auto add = [](const LinearWeights& weights, double& bytes, double& ops) {
+  const auto add = [](const LinearWeights& weights, double& bytes, MatrixOps& ops) {
     if (!weights.is_bound()) return;
     bytes += static_cast<double>(weights.linear.weight_bytes());
-    ops +=
+    const double count =
         2 * static_cast<double>(weights.linear.rows()) * static_cast<double>(weights.linear.cols());
+    const bool is_float = weights.linear.kernel().activation == ActivationLayout::kF32;
+    (is_float ? ops.floats : ops.bytes) += count;
   };
   for (const LayerWeights& layer : model.layers()) {
     for (const LinearWeights* weights :

@@ -30,6 +30,17 @@ struct LatencyOptions {
   std::function<void(double fraction)> progress;  // may be empty
 };
 
+// Multiplies and adds of matrices, apart by what they multiply.
+struct MatrixOps {
+  double floats = 0;
+  double bytes = 0;  // quantized activations
+
+  void add(const MatrixOps& other, double times) {
+    floats += other.floats * times;
+    bytes += other.bytes * times;
+  }
+};
+
 struct LatencyRecord {
   bool is_prompt = false;
   int64_t batch = 0;
@@ -37,23 +48,23 @@ struct LatencyRecord {
   int64_t tokens = 0;        // of each sequence
   Spread tokens_per_second;  // of all sequences together, over the repetitions
   double bytes = 0;          // of weights, keys and values that a run reads, at least
-  double ops = 0;            // of its linears
+  MatrixOps ops;             // of a run
   double seconds = 0;        // mean of a run
 
   double per_sequence() const { return tokens_per_second.mean / static_cast<double>(batch); }
   double step_seconds() const;  // decode: of one token of every sequence
-  // The least time for the bytes, and for the multiply-adds of floats, over the time it took.
+  // The least time for the bytes, and for the multiplies and adds, over the time it took.
   double share_of_bandwidth(const MachinePeaks& peaks) const;
   double share_of_peak(const MachinePeaks& peaks) const;
 };
 
-// Bytes and multiply-adds (two operations each) of the matrices that every token meets. The output
-// head apart: it runs for the rows whose logits are wanted.
+// Of the matrices that every token meets. The output head apart: it runs for the rows whose logits
+// are wanted.
 struct WeightCost {
   double bytes = 0;
-  double ops = 0;
+  MatrixOps ops;
   double head_bytes = 0;
-  double head_ops = 0;
+  MatrixOps head_ops;
 };
 WeightCost weight_cost(const Model& model);
 

@@ -75,8 +75,8 @@ BenchReport latency_report(const std::vector<LatencyRecord>& records, const Mach
   report.tables.push_back(std::move(table));
   report.notes.push_back(fmt::format(
       "floor: the time to read weights, keys and values once a pass at {:.1f} GB/s; peak: {:.0f} "
-      "GFLOP/s of floats; both measured in this run",
-      peaks.read_bytes_per_s * 1e-9, peaks.float_flops_per_s * 1e-9));
+      "GFLOP/s of floats, {:.0f} GOP/s of bytes; all measured in this run",
+      peaks.read_bytes_per_s * 1e-9, peaks.float_flops_per_s * 1e-9, peaks.int8_ops_per_s * 1e-9));
   for (const bool is_prompt : {true, false}) {
     if (Plot plot = curves(records, is_prompt); !plot.series.empty())
       report.plots.push_back(std::move(plot));
