@@ -11,7 +11,7 @@ namespace ingot {
 namespace {
 
 struct Decoding {
-  RequestId id;
+  RequestId id = 0;
   std::shared_ptr<TimedSink> sink;
 };
 
