@@ -32,10 +32,8 @@ test:  ## Build and run all tests: release, sanitizers, fuzzers, end to end
 	@tools/install.sh --tests
 	@tools/run_tests.py
 
-bench: install  ## Measure the kernels of this machine
-	@cmake --preset release --log-level=WARNING >/dev/null
-	@ninja -C build/release bench_kernels
-	@"$$(find build/release -name bench_kernels -type f | head -n 1)" $(ARGS)
+bench: build  ## Measure the kernels of this machine (ingot bench has more)
+	@build/release/ingot bench kernels $(ARGS)
 
 fuzz: install  ## Fuzz every parser, SECONDS_PER_FUZZER each
 	@cmake --preset asan --log-level=WARNING >/dev/null

@@ -72,7 +72,7 @@ CommandLine::CommandLine()
   app_.formatter(formatter);
   for (const auto make : {make_run_command, make_generate_command, make_inspect_command,
                           make_tokenize_command, make_detokenize_command, make_template_command,
-                          make_perplexity_command, make_completion_command}) {
+                          make_perplexity_command, make_bench_command, make_completion_command}) {
     Entry entry{make(), nullptr};
     entry.parser = entry.command->add_to(app_);
     commands_.push_back(std::move(entry));
@@ -85,8 +85,10 @@ int CommandLine::report_usage(const CLI::ParseError& error) {
     return exit_code(print(is_version ? version_text() + "\n" : app_.help()));
   }
   std::string command = "ingot";
-  for (const CLI::App* chosen : app_.get_subcommands())
+  for (const CLI::App* chosen = &app_; !chosen->get_subcommands().empty();) {
+    chosen = chosen->get_subcommands().front();
     command += " " + chosen->get_name();
+  }
   print_error(fmt::format("{}; see '{} --help'", as_sentence(error.what()), command));
   return 2;
 }

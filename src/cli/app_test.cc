@@ -24,8 +24,14 @@ TEST(ExitCode, TellsBadInputFromAFailedRun) {
 
 TEST(CommandLine, EveryCommandHasHelpWithExamples) {
   const CommandLine line;
-  const auto commands = line.app().get_subcommands([](const CLI::App*) { return true; });
-  EXPECT_EQ(commands.size(), 8u);
+  const auto all_of = [](const CLI::App& app) {
+    return app.get_subcommands([](const CLI::App*) { return true; });
+  };
+  auto commands = all_of(line.app());
+  EXPECT_EQ(commands.size(), 9u);
+  const auto benchmarks = all_of(*line.app().get_subcommand("bench"));
+  EXPECT_EQ(benchmarks.size(), 3u);
+  commands.insert(commands.end(), benchmarks.begin(), benchmarks.end());
   for (const CLI::App* command : commands) {
     const std::string help = command->help();
     EXPECT_THAT(help, HasSubstr("Examples:")) << command->get_name();
@@ -42,6 +48,8 @@ TEST(CommandLine, BadFlagsAreExitCodeTwo) {
                                              {"ingot", "generate", "--temp", "hot"},
                                              {"ingot", "generate", "--max-tokens", "-2"},
                                              {"ingot", "completion"},
+                                             {"ingot", "bench"},
+                                             {"ingot", "bench", "latency", "--no-such-flag"},
                                              {"ingot", "run", "--kv-cache-dtype", "int3"}}) {
     EXPECT_EQ(CommandLine().run(static_cast<int>(args.size()), args.data()), 2) << args[1];
   }
@@ -51,7 +59,8 @@ TEST(Completion, NamesEveryCommandAndFlagInEveryShell) {
   const CommandLine line;
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = completion_script(line.app(), shell);
-    for (const char* word : {"generate", "detokenize", "perplexity", "max-tokens", "no-special"})
+    for (const char* word : {"generate", "detokenize", "perplexity", "max-tokens", "no-special",
+                             "throughput", "num-prompts"})
       EXPECT_THAT(script, HasSubstr(word)) << shell;
   }
 }

@@ -27,6 +27,10 @@ std::unique_ptr<Command> make_tokenize_command();
 std::unique_ptr<Command> make_detokenize_command();
 std::unique_ptr<Command> make_template_command();
 std::unique_ptr<Command> make_perplexity_command();
+std::unique_ptr<Command> make_bench_command();
+std::unique_ptr<Command> make_bench_throughput_command();
+std::unique_ptr<Command> make_bench_latency_command();
+std::unique_ptr<Command> make_bench_kernels_command();
 std::unique_ptr<Command> make_completion_command();
 
 }  // namespace ingot

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace ingot {
@@ -14,9 +15,23 @@ struct FlagInfo {
   bool takes_value = false;
 };
 
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
+}
+
+// Those of its own commands too, each once.
 std::vector<FlagInfo> flags_of(const CLI::App& command) {
+  std::vector<const CLI::Option*> options = command.get_options();
+  for (const CLI::App* inner : commands_of(command)) {
+    for (const CLI::Option* option : inner->get_options()) {
+      const bool is_known = std::ranges::any_of(options, [&](const CLI::Option* other) {
+        return other->get_name() == option->get_name();
+      });
+      if (!is_known) options.push_back(option);
+    }
+  }
   std::vector<FlagInfo> flags;
-  for (const CLI::Option* option : command.get_options()) {
+  for (const CLI::Option* option : options) {
     if (option->get_positional()) continue;
     FlagInfo flag;
     for (const std::string& name : option->get_snames())
@@ -30,8 +45,13 @@ std::vector<FlagInfo> flags_of(const CLI::App& command) {
   return flags;
 }
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
+// What may stand where a command expects a word.
+std::string first_words(const CLI::App& command) {
+  if (command.get_name() == "completion") return "bash zsh fish";
+  std::string words;
+  for (const CLI::App* inner : commands_of(command))
+    words += (words.empty() ? "" : " ") + inner->get_name();
+  return words;
 }
 
 // Inside single quotes of any of the shells; zsh also reads brackets and colons.
@@ -62,12 +82,13 @@ std::string bash_script(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : commands_of(app)) {
     names += (names.empty() ? "" : " ") + command->get_name();
-    cases += fmt::format("    {}) flags='{}' ;;\n", command->get_name(), words(flags_of(*command)));
+    cases += fmt::format("    {}) flags='{}' words='{}' ;;\n", command->get_name(),
+                         words(flags_of(*command)), first_words(*command));
   }
   return fmt::format(R"(# bash completion for ingot: source it, or put it into
 # ~/.local/share/bash-completion/completions/ingot
 _ingot() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" flags=''
+  local current="${{COMP_WORDS[COMP_CWORD]}}" flags='' words=''
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W '{} {}' -- "$current"))
@@ -77,8 +98,8 @@ _ingot() {{
 {}  esac
   if [[ "$current" == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$current"))
-  elif [ "${{COMP_WORDS[1]}}" = completion ]; then
-    COMPREPLY=($(compgen -W 'bash zsh fish' -- "$current"))
+  elif [ "$COMP_CWORD" -eq 2 ] && [ -n "$words" ]; then
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
   else
     COMPREPLY=($(compgen -f -W 'default' -- "$current"))
   fi
@@ -100,8 +121,9 @@ std::string zsh_script(const CLI::App& app) {
         cases += fmt::format("        '{}[{}]{}' \\\n", name, shell_quoted(flag.help, "[]:"),
                              flag.takes_value ? ":value:_files" : "");
     }
-    cases += command->get_name() == "completion" ? "        '*:shell:(bash zsh fish)' ;;\n"
-                                                 : "        '*:model:_files' ;;\n";
+    const std::string words = first_words(*command);
+    if (!words.empty()) cases += fmt::format("        '1:command:({})' \\\n", words);
+    cases += "        '*:model:_files' ;;\n";
   }
   return fmt::format(R"(#compdef ingot
 # zsh completion for ingot: put it as _ingot into a folder of $fpath
@@ -137,9 +159,11 @@ std::string fish_script(const CLI::App& app) {
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       text += fmt::format("{} -d '{}'\n", flag.takes_value ? " -r" : "", shell_quoted(flag.help));
     }
+    if (const std::string words = first_words(*command); !words.empty())
+      text += fmt::format("complete -c ingot -n '__fish_seen_subcommand_from {}' -f -a '{}'\n",
+                          command->get_name(), words);
   }
-  return text +
-         "complete -c ingot -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n";
+  return text;
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ class Linear {
   bool is_bound() const { return kernel_ != nullptr; }
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
+  size_t weight_bytes() const { return weights_.bytes.size(); }
   const LinearKernel& kernel() const { return *kernel_; }
   // y [tokens, y_stride]: y_stride >= rows().
   void run(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;

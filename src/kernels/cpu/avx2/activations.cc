@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing: 8 columns a vector, two passes over a group that stays in L1 (largest value, then
 // codes). Reads 4 bytes and writes about 1.2 per column; one call per step and input, shared by its
-// linears. Show it with `bench_kernels pack`.
+// linears. Show it with `ingot bench kernels pack`.
 #include "kernels/cpu/avx2/activations.h"
 
 #include <immintrin.h>

@@ -3,7 +3,7 @@
 // reduced in the order of sum_lanes; a tile is 2 queries by 4 positions (or 1 by 8). Mixing keeps
 // lanes = dimensions and adds positions in ascending order, 4 queries by 16 dimensions at a time.
 // Per query and position: 2 * (key_dim + value_dim) flops; a block is read from L1 by all queries.
-// Show it with `bench_kernels attention`.
+// Show it with `ingot bench kernels attention`.
 #include "kernels/cpu/avx2/attention.h"
 
 #include "kernels/cpu/avx2/math.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the KV cache, 8 values at a time: the same bytes and floats as the scalar codecs. Reading
 // takes 2 to 5 instructions per 8 values, against 8 or more multiply-adds on them for the queries
-// that share a read. Show it with `bench_kernels attention`.
+// that share a read. Show it with `ingot bench kernels attention`.
 #include "kernels/cpu/avx2/attention.h"
 #include "kernels/cpu/avx2/vectors.h"
 

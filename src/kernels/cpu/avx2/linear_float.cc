@@ -4,7 +4,7 @@
 // summed once at the end. Tiles, runs of columns and blocks of tokens only decide which outputs are
 // in flight together, never the order within one. Per call: rows * row bytes of weights read once
 // per token block, 2 * rows * cols * tokens flops; about 60 to 70% of the FMA peak for many tokens.
-// Show it with `bench_kernels linear`.
+// Show it with `ingot bench kernels linear`.
 #include "kernels/cpu/avx2/linear.h"
 #include "kernels/cpu/avx2/vectors.h"
 #include "kernels/decode_rows.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layouts with blocks of 256: one small unpacker each; the arithmetic is q8g256_core.h.
 // One token: bound by the weights' bytes. Many: about 2.1 vector operations per 32 products for
-// 4-bit codes, 2.5 to 4 for wider ones. Show it with `bench_kernels linear`.
+// 4-bit codes, 2.5 to 4 for wider ones. Show it with `ingot bench kernels linear`.
 #include "blocks/iq4_xs.h"
 #include "blocks/q2_k.h"
 #include "blocks/q3_k.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layouts with groups of 32: one small unpacker each; the arithmetic is q8g32_core.h.
 // One token: bound by the weights' bytes. Many: about 2.3 vector operations per 32 products for
-// 4-bit codes, 4 for signed 8-bit ones. Show it with `bench_kernels linear`.
+// 4-bit codes, 4 for signed 8-bit ones. Show it with `ingot bench kernels linear`.
 #include "blocks/iq4_nl.h"
 #include "blocks/mxfp4.h"
 #include "blocks/q4_0.h"

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/kernel_bench.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "bench/spread.h"
+#include "kernels/attention.h"
+#include "kernels/elementwise.h"
+#include "kernels/linear.h"
+#include "kernels/norm.h"
+
+namespace ingot {
+namespace {
+
+// The sizes of a run.
+struct Sizes {
+  int64_t rows = 2048;
+  int64_t cols = 8192;
+  int64_t prompt_tokens = 512;
+  int64_t context = 4096;
+  size_t stream_bytes = size_t{160} << 20;  // several matrices, more than the caches of most
+  int repeats = 9;
+};
+constexpr Sizes kQuick{64, 512, 16, 64, 1 << 16, 2};
+
+// Llama 3.2 1B: 32 heads over 8 kv heads of 64.
+constexpr int64_t kHeads = 32;
+constexpr int64_t kKvHeads = 8;
+constexpr int64_t kHeadDim = 64;
+
+std::vector<float> normals(int64_t count, uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values)
+    value = normal(engine);
+  return values;
+}
+
+// Whole matrices of blocks that decode to ordinary numbers: one row's worth of random blocks, kept
+// when moderate, repeated.
+std::vector<std::byte> random_weights(Layout layout, int64_t cols, size_t size) {
+  std::mt19937_64 engine(1);
+  const LayoutInfo& about = info(layout);
+  std::vector<std::byte> row(static_cast<size_t>(cols) / about.block_elements * about.block_bytes);
+  std::vector<float> values(about.block_elements);
+  for (size_t at = 0; at < row.size(); at += about.block_bytes) {
+    const std::span<std::byte> block(row.data() + at, about.block_bytes);
+    float largest = 0;
+    do {
+      for (std::byte& byte : block)
+        byte = static_cast<std::byte>(engine() & 0xFF);
+      dequantize(layout, block, values);
+      largest = 0;
+      for (const float value : values)
+        largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : 1e9F;
+    } while (largest < 1e-3F || largest > 1e3F);
+  }
+  std::vector<std::byte> bytes(size);
+  for (size_t at = 0; at < size; at += row.size())
+    std::memcpy(bytes.data() + at, row.data(), std::min(row.size(), size - at));
+  return bytes;
+}
+
+// Median and spread of the middle half into a record.
+template <class Function>
+KernelRecord timed(const Exec& exec, int repeats, std::string name, std::string work,
+                   Function&& function) {
+  std::vector<double> seconds = time_calls(exec, repeats, function);
+  std::ranges::sort(seconds);
+  KernelRecord record;
+  record.name = std::move(name);
+  record.work = std::move(work);
+  record.seconds = std::max(percentile(seconds, 0.5), 1e-12);
+  record.spread = (percentile(seconds, 0.75) - percentile(seconds, 0.25)) / record.seconds;
+  return record;
+}
+
+class KernelBench {
+ public:
+  KernelBench(const Exec& exec, const Sizes& sizes) : exec_(exec), sizes_(sizes) {}
+
+  void linear(const LinearKernel& kernel);
+  void pack(const PackKernel& kernel);
+  void decode_attention(const AttentionKernel& kernel);
+  void prompt_attention(const AttentionKernel& kernel, int64_t context);
+  void elementwise(const ElementwiseKernels& kernels);
+  void norm(const NormKernel& kernel);
+  std::vector<KernelRecord> take() { return std::move(records_); }
+
+ private:
+  const Exec& exec_;
+  const Sizes sizes_;
+  std::vector<KernelRecord> records_;
+};
+
+void KernelBench::linear(const LinearKernel& kernel) {
+  const int64_t rows = sizes_.rows;
+  const int64_t cols = sizes_.cols;
+  const auto row_bytes =
+      static_cast<int64_t>(storage_bytes(kernel.layout, CheckedSize(cols)).value_or(0));
+  const auto matrix_bytes = static_cast<size_t>(row_bytes * rows);
+  const size_t matrices = sizes_.stream_bytes / matrix_bytes + 1;
+  const std::vector<std::byte> weights =
+      random_weights(kernel.layout, cols, matrix_bytes * matrices);
+  const std::vector<float> input = normals(cols * sizes_.prompt_tokens, 2);
+  std::vector<float> y(static_cast<size_t>(rows * sizes_.prompt_tokens));
+
+  const auto run = [&](int64_t tokens, size_t count) {
+    Activations x(TargetSet::of_this_machine());
+    x.set(input.data(), tokens, cols);
+    LinearArgs args{.layout = kernel.layout,
+                    .weights = nullptr,
+                    .weight_row_bytes = row_bytes,
+                    .cols = cols,
+                    .x = x.rows(kernel.activation, exec_),
+                    .tokens = tokens,
+                    .y = y.data(),
+                    .y_stride = rows,
+                    .bias = nullptr};
+    for (size_t i = 0; i < count; ++i) {
+      args.weights = weights.data() + i * matrix_bytes;
+      exec_.for_ranges(rows, 16, [&](int64_t begin, int64_t end) { kernel.run(args, begin, end); });
+    }
+  };
+  const bool is_scalar = kernel.target == Target::kScalar;
+  const size_t streamed = is_scalar ? 1 : matrices;
+  const int64_t many =
+      is_scalar ? std::min<int64_t>(8, sizes_.prompt_tokens) : sizes_.prompt_tokens;
+  const double weights_of_one = static_cast<double>(rows) * static_cast<double>(cols);
+  const bool is_float = kernel.activation == ActivationLayout::kF32;
+
+  KernelRecord& one = records_.emplace_back(
+      timed(exec_, is_scalar ? 3 : sizes_.repeats, kernel.name,
+            fmt::format("1 token, {} x {}", rows, cols), [&] { run(1, streamed); }));
+  one.seconds /= static_cast<double>(streamed);
+  one.bytes = static_cast<double>(matrix_bytes);
+  one.ops = 2 * weights_of_one;
+  one.is_float = is_float;
+  KernelRecord& prompt = records_.emplace_back(
+      timed(exec_, std::min(3, sizes_.repeats), kernel.name,
+            fmt::format("{} tokens, {} x {}", many, rows, cols), [&] { run(many, 1); }));
+  prompt.ops = 2 * weights_of_one * static_cast<double>(many);
+  prompt.is_float = is_float;
+}
+
+void KernelBench::pack(const PackKernel& kernel) {
+  const std::vector<float> x = normals(sizes_.cols * 64, 3);
+  std::vector<std::byte> out(activation_row_bytes(kernel.layout, sizes_.cols) * 64);
+  const PackArgs args{x.data(), sizes_.cols, out.data()};
+  records_.push_back(
+      timed(exec_, sizes_.repeats, kernel.name, fmt::format("64 x {}", sizes_.cols), [&] {
+        exec_.for_ranges(64, 1, [&](int64_t begin, int64_t end) { kernel.run(args, begin, end); });
+      }));
+}
+
+// Keys and values of one sequence, stored by the kernel, and as many copies as asked for.
+struct Cache {
+  PagedKv kv;
+  std::vector<std::byte> memory;
+  std::vector<std::vector<PageId>> tables;  // [sequence]
+
+  Cache(const AttentionKernel& kernel, const Exec& exec, int64_t context, size_t sequences) {
+    kv.shape = {kernel.type, kKvHeads, kHeadDim, kHeadDim};
+    kv.page_stride = kv.shape.page_bytes();
+    const auto pages = static_cast<size_t>((context + kDefaultPageTokens - 1) / kDefaultPageTokens);
+    const size_t bytes = pages * static_cast<size_t>(kv.page_stride);
+    memory.resize(bytes * sequences);
+    kv.data = memory.data();
+    tables.assign(sequences, std::vector<PageId>(pages));
+    for (size_t s = 0; s < sequences; ++s)
+      for (size_t i = 0; i < pages; ++i)
+        tables[s][i] = static_cast<PageId>(s * pages + i);
+    const int64_t stride = kKvHeads * kHeadDim;
+    const std::vector<float> input = normals(context * stride, 4);
+    const SequenceRows all{0, context, 0, tables[0].data()};
+    kernel.store({kv, input.data(), stride, input.data(), stride, {&all, 1}}, exec);
+    for (size_t s = 1; s < sequences; ++s)
+      std::memcpy(memory.data() + s * bytes, memory.data(), bytes);
+  }
+};
+
+AttentionArgs attention_args(const Cache& cache, const std::vector<float>& q,
+                             std::vector<float>& out, std::span<const SequenceRows> sequences) {
+  constexpr int64_t kStride = kHeads * kHeadDim;
+  return {cache.kv, q.data(), kStride, out.data(), kStride, kHeads,
+          0.125F,   0,        0,       nullptr,    nullptr, sequences};
+}
+
+// Multiplies and adds of rows at positions [first, first + rows).
+double attention_ops(int64_t rows, int64_t first) {
+  const double positions = static_cast<double>(rows) * static_cast<double>(first) +
+                           static_cast<double>(rows) * static_cast<double>(rows + 1) / 2;
+  return positions * kHeads * kHeadDim * 4;
+}
+
+void KernelBench::decode_attention(const AttentionKernel& kernel) {
+  const int64_t context = sizes_.context;
+  const PagedKvShape shape{kernel.type, kKvHeads, kHeadDim, kHeadDim};
+  const auto bytes = static_cast<double>(shape.token_bytes() * context);
+  const auto count = static_cast<size_t>(static_cast<double>(sizes_.stream_bytes) / bytes) + 1;
+  const Cache cache(kernel, exec_, context, count);
+  const auto rows = static_cast<int64_t>(count);
+  const std::vector<float> q = normals(rows * kHeads * kHeadDim, 5);
+  std::vector<float> out(q.size());
+  std::vector<SequenceRows> sequences;
+  for (size_t i = 0; i < count; ++i)
+    sequences.push_back({static_cast<int64_t>(i), 1, context - 1, cache.tables[i].data()});
+  const AttentionArgs args = attention_args(cache, q, out, sequences);
+  KernelRecord& record = records_.emplace_back(
+      timed(exec_, std::min(5, sizes_.repeats), kernel.name, fmt::format("1 row at {}", context),
+            [&] { kernel.run(args, exec_); }));
+  record.seconds /= static_cast<double>(count);
+  record.bytes = bytes;
+  record.ops = attention_ops(1, context - 1);
+}
+
+void KernelBench::prompt_attention(const AttentionKernel& kernel, int64_t context) {
+  const int64_t rows = std::min(sizes_.prompt_tokens, context);
+  const Cache cache(kernel, exec_, context, 1);
+  const std::vector<float> q = normals(rows * kHeads * kHeadDim, 5);
+  std::vector<float> out(q.size());
+  const SequenceRows last{0, rows, context - rows, cache.tables[0].data()};
+  const AttentionArgs args = attention_args(cache, q, out, {&last, 1});
+  KernelRecord& record = records_.emplace_back(
+      timed(exec_, std::min(3, sizes_.repeats), kernel.name,
+            fmt::format("{} rows at {}", rows, context), [&] { kernel.run(args, exec_); }));
+  record.ops = attention_ops(rows, context - rows);
+}
+
+void KernelBench::elementwise(const ElementwiseKernels& kernels) {
+  const std::vector<float> x = normals(64 * sizes_.cols, 6);
+  std::vector<float> y(x.size());
+  const auto count = static_cast<int64_t>(x.size());
+  constexpr std::pair<Activation, const char*> kActivations[] = {
+      {Activation::kSilu, "silu"},
+      {Activation::kGelu, "gelu"},
+      {Activation::kGeluTanh, "gelu_tanh"}};
+  for (const auto& [activation, name] : kActivations) {
+    records_.push_back(timed(exec_, sizes_.repeats, kernels.name,
+                             fmt::format("{}, 64 x {}", name, sizes_.cols),
+                             [&, chosen = activation] {
+                               kernels.activate(chosen, x.data(), x.data(), y.data(), count);
+                             }));
+  }
+}
+
+void KernelBench::norm(const NormKernel& kernel) {
+  const std::vector<float> x = normals(64 * sizes_.cols, 6);
+  std::vector<float> y(x.size());
+  const NormArgs args{NormKind::kRms, x.data(), sizes_.cols, y.data(), sizes_.cols,
+                      sizes_.cols,    1e-5F,    x.data(),    1,        nullptr};
+  records_.push_back(
+      timed(exec_, sizes_.repeats, kernel.name, fmt::format("64 x {}", sizes_.cols), [&] {
+        exec_.for_ranges(64, 1, [&](int64_t begin, int64_t end) { kernel.run(args, begin, end); });
+      }));
+}
+
+}  // namespace
+
+double KernelRecord::share_of_bandwidth(const MachinePeaks& peaks) const {
+  return peaks.read_bytes_per_s > 0 ? bytes_per_s() / peaks.read_bytes_per_s : 0;
+}
+
+double KernelRecord::share_of_peak(const MachinePeaks& peaks) const {
+  const double peak =
+      is_float || peaks.int8_ops_per_s <= 0 ? peaks.float_flops_per_s : peaks.int8_ops_per_s;
+  return peak > 0 ? ops_per_s() / peak : 0;
+}
+
+std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptions& options) {
+  const Sizes sizes = options.is_quick ? kQuick : Sizes{};
+  KernelBench bench(exec, sizes);
+  const TargetSet targets = TargetSet::of_this_machine();
+  std::vector<std::pair<const char*, std::function<void()>>> todo;
+  const auto add = [&](const char* name, Target target, std::function<void()> run) {
+    if (!targets.has(target)) return;
+    if (options.part.empty() && target == Target::kScalar) return;  // slow; ask for them by name
+    if (std::string_view(name).find(options.part) == std::string_view::npos) return;
+    todo.emplace_back(name, std::move(run));
+  };
+  for (const LinearKernel& kernel : linear_kernels())
+    add(kernel.name, kernel.target, [&] { bench.linear(kernel); });
+  for (const PackKernel& kernel : pack_kernels())
+    add(kernel.name, kernel.target, [&] { bench.pack(kernel); });
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    add(kernel.name, kernel.target, [&] {
+      bench.decode_attention(kernel);
+      bench.prompt_attention(kernel, sizes.prompt_tokens);
+      bench.prompt_attention(kernel, sizes.context);
+    });
+  }
+  for (const ElementwiseKernels& kernels : elementwise_kernels())
+    add(kernels.name, kernels.target, [&] { bench.elementwise(kernels); });
+  for (const NormKernel& kernel : norm_kernels())
+    add(kernel.name, kernel.target, [&] { bench.norm(kernel); });
+
+  for (size_t i = 0; i < todo.size(); ++i) {
+    if (options.progress)
+      options.progress(static_cast<double>(i) / static_cast<double>(todo.size()), todo[i].first);
+    todo[i].second();
+  }
+  return bench.take();
+}
+
+}  // namespace ingot

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "bench/report.h"
+
+namespace ingot {
+
+BenchReport kernel_report(const std::vector<KernelRecord>& records, const MachinePeaks& peaks) {
+  BenchReport report;
+  report.title = "ingot bench kernels";
+  TextTable table;
+  table.columns = {"kernel", "work", "us", "spread %", "GB/s", "% of read", "GFLOP/s", "% of peak"};
+  Plot plot{.kind = Plot::Kind::kBars,
+            .title = "Share of what this machine can do",
+            .x_label = "%",
+            .y_label = "",
+            .categories = {},
+            .series = {{"of read bandwidth", {}, {}}, {"of multiply-add peak", {}, {}}}};
+  Json objects = Json::array();
+  for (const KernelRecord& record : records) {
+    const double read = record.share_of_bandwidth(peaks);
+    const double peak = record.share_of_peak(peaks);
+    const bool has_bytes = record.bytes > 0;
+    const bool has_ops = record.ops > 0;
+    const auto shown = [](bool is_known, double value) {
+      return is_known ? fmt::format("{:.1f}", value) : std::string("-");
+    };
+    table.rows.push_back({record.name, record.work, fmt::format("{:.1f}", record.seconds * 1e6),
+                          fmt::format("{:.0f}", record.spread * 100),
+                          shown(has_bytes, record.bytes_per_s() * 1e-9),
+                          shown(has_bytes, read * 100), shown(has_ops, record.ops_per_s() * 1e-9),
+                          shown(has_ops, peak * 100)});
+    objects.push_back({{"kernel", record.name},
+                       {"work", record.work},
+                       {"seconds", record.seconds},
+                       {"spread", record.spread},
+                       {"gb_per_s", has_bytes ? Json(record.bytes_per_s() * 1e-9) : Json()},
+                       {"share_of_read", has_bytes ? Json(read) : Json()},
+                       {"gflop_per_s", has_ops ? Json(record.ops_per_s() * 1e-9) : Json()},
+                       {"share_of_peak", has_ops ? Json(peak) : Json()}});
+    if (!has_bytes && !has_ops) continue;
+    // Work that is bound by reading shows what it reads, all other what it computes.
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    plot.categories.push_back(fmt::format("{}, {}", record.name, record.work));
+    plot.series[0].y.push_back(has_bytes ? read * 100 : kNone);
+    plot.series[1].y.push_back(has_bytes ? kNone : peak * 100);
+  }
+  report.tables.push_back(std::move(table));
+  report.notes.push_back(fmt::format(
+      "measured in this run: {:.1f} GB/s read, {:.0f} GFLOP/s of floats, {:.0f} GOP/s of bytes",
+      peaks.read_bytes_per_s * 1e-9, peaks.float_flops_per_s * 1e-9, peaks.int8_ops_per_s * 1e-9));
+  report.plots.push_back(std::move(plot));
+  report.json.emplace_back("kernels", std::move(objects));
+  return report;
+}
+
+}  // namespace ingot

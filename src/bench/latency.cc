@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/latency.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "bench/timed_sink.h"
+#include "bench/workload.h"
+#include "model/decoder.h"
+
+namespace ingot {
+namespace {
+
+int64_t largest(const std::vector<int64_t>& values) {
+  return values.empty() ? 0 : *std::ranges::max_element(values);
+}
+
+class LatencyBench {
+ public:
+  LatencyBench(std::shared_ptr<const Model> model, Decoder decoder, KvCache cache,
+               const LatencyOptions& options, int64_t context)
+      : model_(std::move(model)),
+        decoder_(std::move(decoder)),
+        cache_(std::move(cache)),
+        options_(options),
+        cost_(weight_cost(*model_)),
+        context_(context),
+        ids_(random_text(options.seed, 1, context, model_->spec().vocab)) {
+    const int64_t pages = pages_of(context);
+    tables_.resize(static_cast<size_t>(largest(options.batches)));
+    for (size_t s = 0; s < tables_.size(); ++s) {
+      for (size_t group = 0; group < cache_.groups().size(); ++group) {
+        PageTable& table = tables_[s].emplace_back(static_cast<size_t>(pages));
+        std::iota(table.begin(), table.end(), static_cast<PageId>(s) * static_cast<PageId>(pages));
+      }
+    }
+  }
+
+  Result<std::vector<LatencyRecord>> run() {
+    std::vector<int64_t> depths = options_.depths;
+    std::ranges::sort(depths);
+    total_ = work(depths);
+    // Loading the weights into memory is nobody's latency.
+    INGOT_TRY(prompt(1, 0, std::min<int64_t>(16, context_)));
+    int64_t filled = 0;
+    std::vector<LatencyRecord> records;
+    for (const int64_t depth : depths) {
+      if (depth > filled) {
+        INGOT_TRY(prompt(1, filled, depth - filled));
+        filled = depth;
+      }
+      for (const int64_t batch : options_.batches) {
+        share_depth(batch, depth);
+        for (const int64_t tokens : options_.prompts) {
+          if (tokens == 0) continue;
+          INGOT_TRY(records.emplace_back(), measure(true, batch, depth, tokens));
+        }
+        for (const int64_t tokens : options_.generated) {
+          if (tokens == 0) continue;
+          INGOT_TRY(records.emplace_back(), measure(false, batch, depth, tokens));
+        }
+      }
+    }
+    return records;
+  }
+
+ private:
+  // Rows that the whole benchmark computes, a decoded token counted as some rows of a prompt.
+  static constexpr double kDecodeWeight = 8;
+  double work(const std::vector<int64_t>& depths) const {
+    const double prompts = static_cast<double>(
+        std::accumulate(options_.prompts.begin(), options_.prompts.end(), int64_t{0}));
+    const double generated = static_cast<double>(
+        std::accumulate(options_.generated.begin(), options_.generated.end(), int64_t{0}));
+    double rows = static_cast<double>(largest(depths));
+    for (const int64_t batch : options_.batches) {
+      rows += static_cast<double>(depths.size()) * (options_.repetitions + 1) *
+              (prompts * static_cast<double>(batch) + generated * kDecodeWeight);
+    }
+    return std::max(rows, 1.0);
+  }
+
+  void did(double rows) {
+    done_ += rows;
+    if (options_.progress) options_.progress(std::min(done_ / total_, 1.0));
+  }
+
+  int64_t pages_of(int64_t tokens) const {
+    return (tokens + options_.page_tokens - 1) / options_.page_tokens;
+  }
+
+  // What the first sequence holds, for the others too, in memory of their own.
+  void share_depth(int64_t batch, int64_t depth) {
+    for (size_t s = 1; s < static_cast<size_t>(batch); ++s) {
+      for (size_t group = 0; group < cache_.groups().size(); ++group) {
+        for (size_t i = 0; i < static_cast<size_t>(pages_of(depth)); ++i)
+          cache_.copy_page(group, tables_[0][group][i], tables_[s][group][i]);
+      }
+    }
+  }
+
+  // `tokens` of each sequence from `depth` on, in as few passes as tokens_per_step allows. Returns
+  // the number of passes.
+  Result<int64_t> prompt(int64_t batch, int64_t depth, int64_t tokens) {
+    int64_t passes = 0;
+    Batch rows;
+    const auto flush = [&]() -> Status {
+      const auto count = static_cast<double>(rows.tokens.size());
+      INGOT_TRY(decoder_.forward(rows, cache_));
+      ++passes;
+      rows = {};
+      did(count);
+      return Status::ok();
+    };
+    for (int64_t s = 0; s < batch; ++s) {
+      for (int64_t at = 0; at < tokens;) {
+        const auto used = static_cast<int64_t>(rows.tokens.size());
+        const int64_t count = std::min(tokens - at, options_.tokens_per_step - used);
+        const auto from = ids_.begin() + depth + at;
+        rows.tokens.insert(rows.tokens.end(), from, from + count);
+        rows.sequences.push_back({.tokens = count,
+                                  .first_position = depth + at,
+                                  .tables = tables_[static_cast<size_t>(s)],
+                                  .rope_length = depth + tokens});
+        at += count;
+        if (at == tokens) rows.output_rows.push_back(used + count - 1);
+        if (used + count == options_.tokens_per_step) {
+          INGOT_TRY(flush());
+        }
+      }
+    }
+    if (!rows.tokens.empty()) {
+      INGOT_TRY(flush());
+    }
+    return passes;
+  }
+
+  Result<int64_t> decode(int64_t batch, int64_t depth, int64_t tokens) {
+    Batch rows;
+    for (int64_t at = 0; at < tokens; ++at) {
+      rows = {};
+      for (int64_t s = 0; s < batch; ++s) {
+        rows.tokens.push_back(ids_[static_cast<size_t>(depth + at)]);
+        rows.sequences.push_back({.tokens = 1,
+                                  .first_position = depth + at,
+                                  .tables = tables_[static_cast<size_t>(s)],
+                                  .rope_length = depth});
+        rows.output_rows.push_back(s);
+      }
+      INGOT_TRY(decoder_.forward(rows, cache_));
+      did(kDecodeWeight);
+    }
+    return tokens;
+  }
+
+  Result<LatencyRecord> measure(bool is_prompt, int64_t batch, int64_t depth, int64_t tokens) {
+    LatencyRecord record;
+    record.is_prompt = is_prompt;
+    record.batch = batch;
+    record.depth = depth;
+    record.tokens = tokens;
+    const auto all = static_cast<double>(batch * tokens);
+    std::vector<double> speeds;
+    int64_t passes = 0;
+    for (int i = 0; i <= options_.repetitions; ++i) {
+      const BenchClock::time_point start = BenchClock::now();
+      INGOT_TRY(passes, is_prompt ? prompt(batch, depth, tokens) : decode(batch, depth, tokens));
+      const double seconds = seconds_between(start, BenchClock::now());
+      if (i == 0) continue;  // warm-up
+      speeds.push_back(all / seconds);
+      record.seconds += seconds / options_.repetitions;
+    }
+    record.tokens_per_second = spread_of(std::move(speeds));
+    const auto heads = static_cast<double>(is_prompt ? batch : batch * tokens);
+    record.ops.add(cost_.ops, all);
+    record.ops.add(cost_.head_ops, heads);
+    record.bytes = cost_.bytes * static_cast<double>(passes) +
+                   cost_.head_bytes * (is_prompt ? 1 : static_cast<double>(passes));
+    const double kv = static_cast<double>(kv_bytes_per_token(model_->spec(), options_.cache_type)) *
+                      static_cast<double>(batch);
+    // A prompt's own keys may stay in caches between its rows; what lies before it is read once.
+    record.bytes += is_prompt ? kv * static_cast<double>(depth)
+                              : kv * static_cast<double>(tokens) *
+                                    (static_cast<double>(depth) + static_cast<double>(tokens) / 2);
+    return record;
+  }
+
+  std::shared_ptr<const Model> model_;
+  Decoder decoder_;
+  KvCache cache_;
+  const LatencyOptions& options_;
+  const WeightCost cost_;
+  const int64_t context_;
+  const std::vector<TokenId> ids_;              // of every sequence, by position
+  std::vector<std::vector<PageTable>> tables_;  // [sequence][group]
+  double done_ = 0;
+  double total_ = 1;
+};
+
+}  // namespace
+
+double LatencyRecord::step_seconds() const {
+  return tokens > 0 ? seconds / static_cast<double>(tokens) : 0;
+}
+
+double LatencyRecord::share_of_bandwidth(const MachinePeaks& peaks) const {
+  if (peaks.read_bytes_per_s <= 0 || seconds <= 0) return 0;
+  return bytes / peaks.read_bytes_per_s / seconds;
+}
+
+double LatencyRecord::share_of_peak(const MachinePeaks& peaks) const {
+  if (peaks.float_flops_per_s <= 0 || seconds <= 0) return 0;
+  const double byte_peak =
+      peaks.int8_ops_per_s > 0 ? peaks.int8_ops_per_s : peaks.float_flops_per_s;
+  return (ops.floats / peaks.float_flops_per_s + ops.bytes / byte_peak) / seconds;
+}
+
+WeightCost weight_cost(const Model& model) {
+  WeightCost cost;
+  const auto add = [](const LinearWeights& weights, double& bytes, MatrixOps& ops) {
+    if (!weights.is_bound()) return;
+    bytes += static_cast<double>(weights.linear.weight_bytes());
+    const double count =
+        2 * static_cast<double>(weights.linear.rows()) * static_cast<double>(weights.linear.cols());
+    const bool is_float = weights.linear.kernel().activation == ActivationLayout::kF32;
+    (is_float ? ops.floats : ops.bytes) += count;
+  };
+  for (const LayerWeights& layer : model.layers()) {
+    for (const LinearWeights* weights :
+         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
+      add(*weights, cost.bytes, cost.ops);
+  }
+  add(model.embedding_in(), cost.bytes, cost.ops);
+  add(model.embedding_out(), cost.head_bytes, cost.head_ops);
+  add(model.output(), cost.head_bytes, cost.head_ops);
+  return cost;
+}
+
+Result<std::vector<LatencyRecord>> bench_latency(const std::shared_ptr<const Model>& model,
+                                                 const Exec& exec, const LatencyOptions& options) {
+  const ModelSpec& spec = model->spec();
+  const int64_t most = std::max({largest(options.prompts), largest(options.generated), int64_t{1}});
+  const int64_t context = largest(options.depths) + most;
+  if (spec.learned_positions > 0 && context > spec.learned_positions - spec.position_offset) {
+    return Status::invalid_argument(
+        "depth and tokens together are {} but the model has {} positions; give smaller ones",
+        context, spec.learned_positions - spec.position_offset);
+  }
+  const int64_t pages = (context + options.page_tokens - 1) / options.page_tokens;
+  KvCacheOptions memory{options.cache_type, options.page_tokens, {}};
+  memory.pages_per_group.assign(cache_groups(spec, options.cache_type, options.page_tokens).size(),
+                                pages * std::max<int64_t>(largest(options.batches), 1));
+  INGOT_TRY(KvCache cache, KvCache::create(spec, memory));
+  INGOT_TRY(Decoder decoder, Decoder::create(model, exec, options.cache_type));
+  return LatencyBench(model, std::move(decoder), std::move(cache), options, context).run();
+}
+
+}  // namespace ingot

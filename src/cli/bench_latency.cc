@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// ingot bench latency: prompts and generation at given batch sizes and depths.
+#include <fmt/core.h>
+
+#include "cli/bench_output.h"
+#include "cli/bench_setting.h"
+#include "cli/command.h"
+#include "cli/model_flags.h"
+#include "cli/progress_bar.h"
+
+namespace ingot {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Every combination of the lists is measured, the model alone: no scheduling, no sampling. A depth is
+how many tokens each sequence already holds. "% of floor" is the least time in which this machine could
+read the weights, keys and values over the time it took: 100 % is perfect where reading is the limit.
+
+Examples:
+  ingot bench latency model.gguf
+  ingot bench latency model.gguf -p 512 -n 128 -b 1,2,4,8 -d 0,4096 -r 5
+  ingot bench latency model.gguf -p 0 -n 64 -b 1,8 --json
+  ingot bench latency model.gguf -b 1,2,4,8 --plot latency.html)";
+
+class BenchLatencyCommand : public Command {
+ public:
+  CLI::App* add_to(CLI::App& app) override {
+    CLI::App* command =
+        app.add_subcommand("latency", "Measure prompts and generation by batch size and depth");
+    command->footer(kFooter);
+    add_model_flags(*command, model_);
+    command->remove_option(command->get_option("--ctx-size"));  // follows from depths and lengths
+    command->add_option("-p,--n-prompt", prompts_, "Lengths of prompts (0: none)")
+        ->type_name("N,N")
+        ->capture_default_str();
+    command->add_option("-n,--n-gen", generated_, "Tokens to generate (0: none)")
+        ->type_name("N,N")
+        ->capture_default_str();
+    command->add_option("-b,--batch-size", batches_, "Sequences at the same time")
+        ->type_name("N,N")
+        ->capture_default_str();
+    command->add_option("-d,--n-depth", depths_, "Tokens in each sequence's cache before")
+        ->type_name("N,N")
+        ->capture_default_str();
+    command
+        ->add_option("-r,--repetitions", options_.repetitions, "Runs of each, after one to warm up")
+        ->check(CLI::Range(1, 1000))
+        ->type_name("N")
+        ->capture_default_str();
+    command
+        ->add_option("--max-num-batched-tokens", options_.tokens_per_step,
+                     "Tokens in one pass; longer prompts are cut")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+        ->type_name("N")
+        ->capture_default_str();
+    add_bench_output_flags(*command, output_);
+    return command;
+  }
+
+  Status run() override {
+    INGOT_TRY(check(output_));
+    INGOT_TRY(options_.prompts, parse_numbers(prompts_, "--n-prompt", 0));
+    INGOT_TRY(options_.generated, parse_numbers(generated_, "--n-gen", 0));
+    INGOT_TRY(options_.batches, parse_numbers(batches_, "--batch-size", 1));
+    INGOT_TRY(options_.depths, parse_numbers(depths_, "--n-depth", 0));
+    INGOT_TRY(const LoadedModel model, load_model(model_));
+    INGOT_TRY(options_.cache_type, cache_type_of(model_.cache_dtype, model.model->spec()));
+    options_.page_tokens = model_.block_size;
+    ThreadPool pool(model_.threads);
+    const Exec exec(pool);
+    const MachinePeaks peaks = measure_machine(exec);
+    INGOT_TRY(const std::vector<LatencyRecord> records, measure(model.model, exec));
+    const BenchSetting setting = setting_of({model, exec, peaks, options_.cache_type});
+    return tell(latency_report(records, peaks), setting, output_);
+  }
+
+ private:
+  Result<std::vector<LatencyRecord>> measure(const std::shared_ptr<const Model>& model,
+                                             const Exec& exec) {
+    ProgressBar bar("Latency");
+    options_.progress = [&bar](double fraction) { bar.update(fraction); };
+    return bench_latency(model, exec, options_);
+  }
+
+  ModelFlags model_;
+  LatencyOptions options_;
+  BenchOutputFlags output_;
+  std::string prompts_ = "512";
+  std::string generated_ = "64";
+  std::string batches_ = "1";
+  std::string depths_ = "0";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bench_latency_command() {
+  return std::make_unique<BenchLatencyCommand>();
+}
+
+}  // namespace ingot
