@@ -24,7 +24,9 @@ CollectedAnswer answer() {
   CollectedAnswer answer;
   answer.prompt_ids = {2, 6, 7};
   answer.prompt = "abé";
-  PromptReport report{.tokens = 3, .reused_tokens = 2};
+  PromptReport report;
+  report.tokens = 3;
+  report.reused_tokens = 2;
   report.logprobs = {std::nullopt, PositionLogprobs{6, -3, {{0, -0.5F}}},
                      PositionLogprobs{7, -0.25F, {{7, -0.25F}}}};
   answer.report = std::make_shared<const PromptReport>(std::move(report));

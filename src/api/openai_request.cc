@@ -187,8 +187,8 @@ std::variant<OpenAiRequest, OpenAiError> OpenAiParser::parse(OpenAiEndpoint endp
   return error;
 }
 
-std::variant<OpenAiRequest, OpenAiError> OpenAiParser::parse(OpenAiEndpoint endpoint,
-                                                             std::string_view body) const {
+std::variant<OpenAiRequest, OpenAiError> OpenAiParser::parse_text(OpenAiEndpoint endpoint,
+                                                                  std::string_view body) const {
   if (body.size() > limits::kRequestBytes) {
     return OpenAiError{.http_status = 413,
                        .message = fmt::format("the body has {} bytes but may have {}", body.size(),

@@ -50,8 +50,8 @@ class OpenAiParser {
 
   std::variant<OpenAiRequest, OpenAiError> parse(OpenAiEndpoint endpoint, const Json& body) const;
   // The same of a text, within the limits for one body.
-  std::variant<OpenAiRequest, OpenAiError> parse(OpenAiEndpoint endpoint,
-                                                 std::string_view body) const;
+  std::variant<OpenAiRequest, OpenAiError> parse_text(OpenAiEndpoint endpoint,
+                                                      std::string_view body) const;
 
   const OpenAiDefaults& defaults() const { return defaults_; }
   // llama.cpp's breakers for DRY as token ids: looked for in the vocabulary once.

@@ -45,7 +45,7 @@ std::string body(OpenAiEndpoint endpoint, std::string_view fields) {
 }
 
 OpenAiRequest parsed(OpenAiEndpoint endpoint, const std::string& text) {
-  auto result = parser().parse(endpoint, text);
+  auto result = parser().parse_text(endpoint, text);
   if (const auto* error = std::get_if<OpenAiError>(&result)) {
     ADD_FAILURE() << text << ": " << error->message;
     return {.requests = {TextRequest{}}};
@@ -62,7 +62,7 @@ TextRequest text_with(std::string_view fields, OpenAiEndpoint endpoint = kChat) 
 }
 
 OpenAiError error_of(OpenAiEndpoint endpoint, const std::string& text) {
-  auto result = parser().parse(endpoint, text);
+  auto result = parser().parse_text(endpoint, text);
   if (const auto* error = std::get_if<OpenAiError>(&result)) return *error;
   ADD_FAILURE() << text << " was taken";
   return {};

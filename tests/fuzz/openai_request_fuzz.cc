@@ -28,6 +28,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto endpoint =
       data[0] % 2 == 0 ? ingot::OpenAiEndpoint::kChat : ingot::OpenAiEndpoint::kCompletions;
   const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
-  (void)parser().parse(endpoint, body);
+  (void)parser().parse_text(endpoint, body);
   return 0;
 }
