@@ -127,6 +127,8 @@ class TextEngine {
 
   // Fails at once on a request that can never run; the message names the field.
   virtual Result<std::unique_ptr<TextStream>> submit(const TextRequest& request) = 0;
+  // The ids that submit() would prompt the model with.
+  virtual Result<std::vector<TokenId>> prompt_ids(const TextRequest& request) const = 0;
   // What the makers of the model recommend, with its end tokens.
   virtual SamplingParams default_sampling() const = 0;
   virtual EngineStats stats() const = 0;  // engine/engine_core.h

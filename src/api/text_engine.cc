@@ -32,6 +32,7 @@ class LocalEngine final : public TextEngine {
       : model_(std::move(model)), template_(std::move(chat_template)), engine_(std::move(engine)) {}
 
   Result<std::unique_ptr<TextStream>> submit(const TextRequest& request) override;
+  Result<std::vector<TokenId>> prompt_ids(const TextRequest& request) const override;
   SamplingParams default_sampling() const override {
     SamplingParams sampling = model_.sampling;
     sampling.eos_ids = model_.stop_ids;
@@ -43,8 +44,6 @@ class LocalEngine final : public TextEngine {
   const LoadedModel& model() const override { return model_; }
 
  private:
-  Result<std::vector<TokenId>> prompt_ids(const TextRequest& request) const;
-
   LoadedModel model_;
   Result<ChatTemplate> template_;   // or why there is none
   std::unique_ptr<Engine> engine_;  // last: its thread uses the model

@@ -80,7 +80,11 @@ Status AtomicFile::commit() {
     return Status::io("{}: cannot rename into place: {}", path_.string(), std::strerror(errno));
   }
   ::close(std::exchange(fd_, -1));
-  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
+  return sync_folder_of(path_);
+}
+
+Status sync_folder_of(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0)
     return Status::io("{}: cannot open folder: {}", folder.string(), std::strerror(errno));

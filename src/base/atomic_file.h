@@ -38,4 +38,7 @@ class AtomicFile {
   uint64_t size_ = 0;
 };
 
+// Makes a file's name durable: what a rename needs to survive a power cut.
+Status sync_folder_of(const std::filesystem::path& path);
+
 }  // namespace ingot

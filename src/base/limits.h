@@ -56,9 +56,9 @@ inline constexpr int64_t kExperts = 1 << 16;
 inline constexpr size_t kTokenBytes = 64 * kKiB;  // one vocabulary entry
 inline constexpr size_t kAddedTokens = 1 << 17;
 inline constexpr size_t kAddedTokensBytes = 4 * kMiB;  // all of them together
-inline constexpr uint64_t kEncodedTextBytes = kGiB;  // one text, before and after normalization
-inline constexpr size_t kPatternBytes = 64 * kKiB;    // one regular expression of a tokenizer
-inline constexpr size_t kPipelineSteps = 64;          // normalizers, pre-tokenizers, decoders in a sequence
+inline constexpr uint64_t kEncodedTextBytes = kGiB;    // one text, before and after normalization
+inline constexpr size_t kPatternBytes = 64 * kKiB;     // one regular expression of a tokenizer
+inline constexpr size_t kPipelineSteps = 64;  // normalizers, pre-tokenizers, decoders in a sequence
 inline constexpr uint32_t kRegexMatchLimit = 10'000'000;
 inline constexpr uint32_t kRegexDepthLimit = 100'000;
 
@@ -70,11 +70,27 @@ inline constexpr int64_t kTemplateRange = 100'000;
 inline constexpr int kTemplateDepth = 64;
 
 // Sampling parameters, as the engine takes them.
-inline constexpr size_t kSamplingIds = 1 << 16;          // logit biases, stop ids
-inline constexpr size_t kSamplingWords = 1'024;          // each is compared at every step
-inline constexpr size_t kSamplingBreakers = 1 << 16;     // searched by bisection
-inline constexpr size_t kSamplingSequenceTokens = 64;    // one word or breaker
+inline constexpr size_t kSamplingIds = 1 << 16;        // logit biases, stop ids
+inline constexpr size_t kSamplingWords = 1'024;        // each is compared at every step
+inline constexpr size_t kSamplingBreakers = 1 << 16;   // searched by bisection
+inline constexpr size_t kSamplingSequenceTokens = 64;  // one word or breaker
 inline constexpr int32_t kBeams = 64;
+
+// Requests in OpenAI's form, over HTTP or as lines of a batch file.
+inline constexpr uint64_t kRequestBytes = 4 * kMiB;  // one body, one line
+inline constexpr int32_t kRequestAnswers = 8;        // n and best_of
+inline constexpr size_t kRequestPrompts = 16;
+inline constexpr size_t kRequestStrings = 16;  // stop, bad_words, sequence breakers
+inline constexpr size_t kRequestStringBytes = 256;
+inline constexpr size_t kRequestBiases = 1'024;
+inline constexpr int32_t kRequestLogprobs = 20;
+inline constexpr size_t kRequestMessages = 2'048;
+inline constexpr size_t kRequestTools = 128;
+inline constexpr size_t kRequestToolBytes = 64 * kKiB;
+inline constexpr size_t kRequestToolsBytes = 512 * kKiB;
+inline constexpr size_t kRequestWarnings = 16;    // unknown fields named; more are counted
+inline constexpr size_t kRequestNameBytes = 512;  // model, user, custom_id, cache_salt ...
+inline constexpr size_t kRequestMetadata = 16;    // pairs, as OpenAI
 
 // Pages of the cache kept on disk (docs/formats/kv-page.md).
 inline constexpr uint32_t kKvPageTokens = 4'096;  // in one page

@@ -9,12 +9,15 @@
 
 #include "base/cpu.h"
 #include "cli/help_formatter.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/style.h"
 #include "kernels/target.h"
 
 namespace ingot {
 namespace {
+
+constexpr int kInterruptedExitCode = 130;  // as a shell's for SIGINT
 
 constexpr const char* kFooter =
     R"(MODEL is a GGUF file, a folder with safetensors, or `default`, the small model inside this program.
@@ -106,6 +109,8 @@ int CommandLine::run(int argc, const char* const* argv) {
     if (!entry.parser->parsed()) continue;
     const Status status = entry.command->run();
     if (!status.is_ok()) print_error(status.message());
+    if (status.code() == StatusCode::kCancelled && InterruptScope::was_pressed())
+      return kInterruptedExitCode;
     return exit_code(status);
   }
   return exit_code(print(app_.help()));

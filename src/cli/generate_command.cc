@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot generate: continues one prompt, as streamed text or as one JSON object.
+// ingot generate: continues one prompt, as streamed text or as one JSON object, or answers all
+// requests of a batch file.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/text_engine.h"
+#include "cli/batch_mode.h"
 #include "cli/command.h"
 #include "cli/engine_flags.h"
 #include "cli/logprobs_json.h"
@@ -25,12 +27,14 @@ constexpr const char* kFooter = R"(Examples:
   ingot generate -p "Once upon a time" -n 100
   ingot generate model.gguf --chat -p "What is a heap?" --temp 0
   ingot generate folder --prompt-ids 1,5,9 -n 24 --temp 0 --ignore-eos --json
-  ingot generate model.gguf -p "The capital of France is" -n 1 --logprobs 5 --json)";
+  ingot generate model.gguf -p "The capital of France is" -n 1 --logprobs 5 --json
+  ingot generate model.gguf --input requests.jsonl --output answers.jsonl)";
 
 class GenerateCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand("generate", "Continue one prompt");
+    CLI::App* command =
+        app.add_subcommand("generate", "Continue one prompt, or answer a file of requests");
     command->footer(kFooter);
     add_model_flags(*command, model_);
     add_prompt_flags(*command, prompt_);
@@ -70,12 +74,16 @@ class GenerateCommand : public Command {
                      "Beam search: above 1 favours long answers, below 1 short ones")
         ->type_name("X");
     add_sampling_flags(*command, sampling_);
-    engine_.engine.max_num_seqs = 8;  // one prompt does not need more, unless asked for
     add_engine_flags(*command, engine_);
+    max_num_seqs_ = command->get_option("--max-num-seqs");
+    add_batch_flags(*command, batch_);
     return command;
   }
 
   Status run() override {
+    if (batch_.is_wanted()) return run_batch(batch_, model_, engine_);
+    // One prompt does not need more, unless asked for.
+    if (max_num_seqs_->count() == 0) engine_.engine.max_num_seqs = 8;
     INGOT_TRY(LoadedModel model, load_model(model_));
     TextRequest request;
     INGOT_TRY(request.prompt_ids, read_prompt(prompt_, model.text));
@@ -192,6 +200,8 @@ class GenerateCommand : public Command {
   PromptFlags prompt_;
   SamplingFlags sampling_;
   EngineCliFlags engine_;
+  CLI::Option* max_num_seqs_ = nullptr;
+  BatchFlags batch_;
   int32_t n_ = 1;
   int32_t best_of_ = 0;
   int32_t beam_width_ = 0;
