@@ -187,7 +187,7 @@ class BatchFile::Runner {
 
   Status write_answer(const Flying& flying) {
     const OpenAiJob& job = *flying.job;
-    const Status status = job.status();
+    Status status = job.status();
     // Without its weights the engine answers nothing more: stop rather than fail line by line.
     if (status.code() == StatusCode::kIo || status.code() == StatusCode::kCancelled) return status;
     if (!status.is_ok()) {

@@ -16,6 +16,7 @@
 
 namespace ingot {
 
+// NOLINTNEXTLINE(bugprone-exception-escape): the library's own move of a Json does not throw
 struct BatchRequest {
   std::string custom_id;
   OpenAiEndpoint endpoint = OpenAiEndpoint::kChat;

@@ -120,8 +120,8 @@ Problem finish_chat(OpenAiDraft& draft) {
                  Status::unsupported("parallel_tool_calls cannot be switched off yet"));
   }
   if (!draft.reasoning_effort.empty()) {
-    const std::string_view given = text.template_kwargs.empty() ? "{}" : text.template_kwargs;
-    Result<Json> kwargs = parse_json(given, "chat_template_kwargs");
+    if (text.template_kwargs.empty()) text.template_kwargs = "{}";
+    Result<Json> kwargs = parse_json(text.template_kwargs, "chat_template_kwargs");
     if (!kwargs.is_ok()) return about("chat_template_kwargs", kwargs.status());
     if (!kwargs->contains("reasoning_effort"))
       (*kwargs)["reasoning_effort"] = draft.reasoning_effort;

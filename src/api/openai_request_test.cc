@@ -273,6 +273,8 @@ TEST(OpenAiRequest, ToolsReachTheTemplateWithinTheirLimits) {
   expect_refused(R"("tools":[)" + many + "]", "tools");
   EXPECT_EQ(text_with(R"("chat_template_kwargs":{"a":1},"reasoning_effort":"low")").template_kwargs,
             R"({"a":1,"reasoning_effort":"low"})");
+  EXPECT_EQ(text_with(R"("reasoning_effort":"low")").template_kwargs,
+            R"({"reasoning_effort":"low"})");
   expect_refused(R"("chat_template_kwargs":[])", "chat_template_kwargs");
   expect_refused(R"("reasoning_effort":"immense")", "reasoning_effort");
 }

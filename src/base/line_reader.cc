@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-constexpr size_t kReadBytes = 256 * 1024;
+constexpr size_t kReadBytes = size_t{256} * 1024;
 
 }  // namespace
 
