@@ -119,6 +119,36 @@ TEST(Engine, BeamsSurviveACacheThatHardlyHoldsThem) {
   EXPECT_EQ(run(**tight, request)->ids, run(*plenty, request)->ids);
 }
 
+TEST(Engine, SixtyFourRequestsFinishInACacheForFour) {
+  EngineOptions options = small_options();
+  options.has_prefix_cache = false;  // nothing is shared: only preemption helps
+  const auto model = tiny_model();
+  auto alone = *EngineCore::create(model, options);
+  std::vector<EngineRequest> requests;
+  std::vector<std::vector<std::vector<TokenId>>> expected;
+  for (TokenId i = 0; i < 64; ++i) {
+    EngineRequest request = request_of({i, 9, 8, 7}, 123);  // each fills the context
+    request.sampling.temperature = 1;
+    request.sampling.seed = static_cast<uint64_t>(i);
+    expected.push_back(run(*alone, request)->ids);
+    requests.push_back(std::move(request));
+  }
+  const CacheGroup group = cache_groups(model->spec(), options.cache_type, options.page_tokens)[0];
+  options.kv_cache_memory = static_cast<uint64_t>(group.page_bytes) * 4 * 9;
+  auto core = *EngineCore::create(model, options);
+  std::vector<std::shared_ptr<Heard>> heard;
+  for (const EngineRequest& request : requests) {
+    heard.push_back(std::make_shared<Heard>());
+    ASSERT_TRUE(
+        core->add(static_cast<RequestId>(heard.size()), request, heard.back(), Instant(0)).is_ok());
+  }
+  for (int64_t step = 1; core->has_work(); ++step)
+    core->step(Instant(step));
+  for (size_t i = 0; i < heard.size(); ++i)
+    EXPECT_EQ(heard[i]->ids, expected[i]) << "request " << i;
+  EXPECT_GT(core->stats().scheduler.preemptions, 0);
+}
+
 TEST(Engine, CancelEndsARequestBeforeItsNextToken) {
   auto core = *EngineCore::create(tiny_model(), small_options());
   const auto heard = std::make_shared<Heard>();

@@ -32,8 +32,8 @@ float to_float(Float8E8M0 value);
 
 Half to_half(float value);
 BFloat16 to_bfloat16(float value);
-// Out of range saturates to the largest finite value for E4M3 (quantizers want 448, not NaN) and goes
-// to infinity for E5M2; NaN stays NaN.
+// Out of range saturates to the largest finite value for E4M3 (quantizers want 448, not NaN) and
+// goes to infinity for E5M2; NaN stays NaN.
 Float8E4M3 to_float8_e4m3(float value);
 Float8E5M2 to_float8_e5m2(float value);
 

@@ -29,8 +29,8 @@ enum class JsonToken {
   kEnd,  // the whole document has been read
 };
 
-// The text must outlive the reader. text() is valid until the next call, and empty after an error in
-// a string. Single thread.
+// The text must outlive the reader. text() is valid until the next call, and empty after an error
+// in a string. Single thread.
 class JsonReader {
  public:
   JsonReader(std::string_view text, std::string source, size_t max_depth = limits::kJsonDepth)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status and Result (ingot/status.h), and what passes them on. Wrong input is a Status; wrong code is
-// a CHECK (base/check.h).
+// Status and Result (ingot/status.h), and what passes them on. Wrong input is a Status; wrong code
+// is a CHECK (base/check.h).
 #pragma once
 
 #include <exception>
