@@ -38,7 +38,7 @@ CollectedAnswer answer() {
   return answer;
 }
 
-Json reply(OpenAiRequest request, const CollectedAnswer& given) {
+Json reply(const OpenAiRequest& request, const CollectedAnswer& given) {
   static const std::shared_ptr<const Tokenizer> kTokenizer = tokenizer();
   const std::vector<CollectedAnswer> answers(request.requests.size(), given);
   return openai_reply(request, answers,

@@ -51,7 +51,7 @@ class InspectCommand : public Command {
 
  private:
   static std::string section(std::string_view title, const std::string& body, bool has_title) {
-    const std::string clean = without_control_characters(body);
+    std::string clean = without_control_characters(body);
     if (!has_title) return clean;
     return styled(title, Style::kBold, STDOUT_FILENO) + "\n" + clean + "\n";
   }

@@ -11,6 +11,7 @@ using testing::ElementsAre;
 
 std::vector<KeyKind> kinds(const std::vector<Key>& keys) {
   std::vector<KeyKind> out;
+  out.reserve(keys.size());
   for (const Key& key : keys)
     out.push_back(key.kind);
   return out;

@@ -38,6 +38,7 @@ std::vector<BeamHypothesis> search(uint64_t seed, const BeamParams& params) {
   std::vector<std::vector<TokenId>> live = {{}};
   while (!beams.is_done()) {
     std::vector<std::vector<TokenLogprob>> lists;
+    lists.reserve(live.size());
     for (const std::vector<TokenId>& ids : live)
       lists.push_back(next_tokens(seed, ids));
     const std::vector<BeamInput> inputs(lists.begin(), lists.end());

@@ -215,9 +215,9 @@ TEST(PrefixTree, EndsTheMatchWhereNoPageIsLeftToLoadInto) {
   FakeCache cache({.pages = {6}, .windows = {0}, .store = &host});
   ASSERT_TRUE(cache.run({}, count_up(0, 16)));
   EXPECT_EQ(cache.tree->evict(0, 4), 4);
-  std::vector<PageId> taken;
-  for (int i = 0; i < 4; ++i)
-    taken.push_back(*cache.pools[0]->take());
+  std::vector<PageId> taken(4);
+  for (PageId& id : taken)
+    id = *cache.pools[0]->take();
   EXPECT_EQ(matched(cache, count_up(0, 16)), 8);
   EXPECT_EQ(cache.tree->evictable(0), 2);
   for (const PageId id : taken)
@@ -235,7 +235,7 @@ TEST(PrefixTree, MakesRoomForWhatIsLoaded) {
 }
 
 TEST(PrefixTree, ForgetsNodesThatTheLastTierDropped) {
-  HostTier host(3 * 4 * sizeof(uint64_t), nullptr);
+  HostTier host(uint64_t{3} * 4 * sizeof(uint64_t), nullptr);
   FakeCache cache({.pages = {16}, .windows = {0}, .store = &host});
   ASSERT_TRUE(cache.run({}, count_up(0, 32)));
   EXPECT_EQ(cache.tree->evict(0, 100), 8);

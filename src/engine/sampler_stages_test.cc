@@ -19,8 +19,8 @@ namespace ingot {
 namespace {
 
 struct Token {
-  TokenId id;
-  double logit;
+  TokenId id = 0;
+  double logit = 0;
   double p = 0;
 };
 using Tokens = std::vector<Token>;
