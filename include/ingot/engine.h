@@ -105,6 +105,7 @@ struct TextEvent {
   FinishReason reason = FinishReason::kStop;
   std::string stop;                            // the stop string that ended it, if one did
   std::shared_ptr<const PromptReport> prompt;  // kPrompt
+  std::chrono::steady_clock::time_point time;  // when the engine told of it
 };
 
 // One request's answer. Destroying it cancels the request. One reading thread; cancel() from any.
@@ -115,6 +116,13 @@ class TextStream {
   virtual std::optional<TextEvent> next() = 0;
   // Whether next() would return at once; waits so long for it.
   virtual bool wait_for(std::chrono::milliseconds time) = 0;
+  // The next event if one is there: never waits. After nothing, is_over() says whether more comes.
+  virtual std::optional<TextEvent> try_next() = 0;
+  virtual bool is_over() const = 0;  // it has ended and every event was taken
+  // For readers that must not wait: `wake` is called whenever the first untaken event arrives and
+  // at the end, on the engine thread, so it must be short; at once where there is news already. Not
+  // any more once the stream is destroyed.
+  virtual void notify(std::function<void()> wake) = 0;
   virtual void cancel() = 0;
   virtual Status status() const = 0;
 };

@@ -14,9 +14,15 @@ class Stream final : public TextStream {
  public:
   Stream(Engine& engine, RequestId id, std::shared_ptr<TextSink> sink)
       : engine_(&engine), id_(id), sink_(std::move(sink)) {}
-  ~Stream() override { engine_->cancel(id_); }
+  ~Stream() override {
+    sink_->notify({});
+    engine_->cancel(id_);
+  }
   std::optional<TextEvent> next() override { return sink_->next(); }
   bool wait_for(std::chrono::milliseconds time) override { return sink_->wait_for(time); }
+  std::optional<TextEvent> try_next() override { return sink_->try_next(); }
+  bool is_over() const override { return sink_->is_over(); }
+  void notify(std::function<void()> wake) override { sink_->notify(std::move(wake)); }
   void cancel() override { engine_->cancel(id_); }
   Status status() const override { return sink_->status(); }
 

@@ -92,30 +92,53 @@ void TextSink::on_end(const Status& status) {
     const std::scoped_lock lock(mutex_);
     is_over_ = true;
     status_ = status;
+    if (wake_) wake_();
   }
   has_event_.notify_all();
 }
 
 void TextSink::push(TextEvent event) {
+  event.time = std::chrono::steady_clock::now();
   {
     const std::scoped_lock lock(mutex_);
     events_.push_back(std::move(event));
+    if (wake_ && events_.size() == 1) wake_();
   }
   has_event_.notify_one();
 }
 
-std::optional<TextEvent> TextSink::next() {
-  std::unique_lock lock(mutex_);
-  has_event_.wait(lock, [&] { return !events_.empty() || is_over_; });
+std::optional<TextEvent> TextSink::take_first() {
   if (events_.empty()) return std::nullopt;
   TextEvent event = std::move(events_.front());
   events_.pop_front();
   return event;
 }
 
+std::optional<TextEvent> TextSink::next() {
+  std::unique_lock lock(mutex_);
+  has_event_.wait(lock, [&] { return !events_.empty() || is_over_; });
+  return take_first();
+}
+
 bool TextSink::wait_for(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex_);
   return has_event_.wait_for(lock, time, [&] { return !events_.empty() || is_over_; });
+}
+
+std::optional<TextEvent> TextSink::try_next() {
+  const std::scoped_lock lock(mutex_);
+  return take_first();
+}
+
+bool TextSink::is_over() const {
+  const std::scoped_lock lock(mutex_);
+  return is_over_ && events_.empty();
+}
+
+void TextSink::notify(std::function<void()> wake) {
+  const std::scoped_lock lock(mutex_);
+  wake_ = std::move(wake);
+  if (wake_ && (is_over_ || !events_.empty())) wake_();
 }
 
 Status TextSink::status() const {

@@ -43,6 +43,9 @@ class TextSink final : public RequestSink {
 
   std::optional<TextEvent> next();
   bool wait_for(std::chrono::milliseconds time);
+  std::optional<TextEvent> try_next();
+  bool is_over() const;
+  void notify(std::function<void()> wake);  // empty: nobody
   Status status() const;
 
  private:
@@ -55,6 +58,7 @@ class TextSink final : public RequestSink {
   };
   std::string stopped_text(const Answer& answer) const;
   void push(TextEvent event);
+  std::optional<TextEvent> take_first();  // under the mutex
   void tell_best();
 
   const TextSinkOptions options_;
@@ -63,6 +67,7 @@ class TextSink final : public RequestSink {
   std::condition_variable has_event_;
   std::deque<TextEvent> events_;  // under the mutex
   bool is_over_ = false;          // under the mutex
+  std::function<void()> wake_;    // under the mutex, also while it is called
   Status status_;                 // under the mutex
 };
 
