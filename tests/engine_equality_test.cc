@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's promise: whatever runs beside a sequence, its tokens and its log-probabilities over
 // the whole vocabulary are those of its run alone, bit for bit. Random workloads with shared
-// prefixes, forks, cancels, preemptions, evictions, tiers, chunk sizes and threads, for every type
-// of cache. INGOT_EQUALITY_TRIALS sets how many, INGOT_EQUALITY_SEED replays one.
+// prefixes, forks, cancels, pauses, preemptions, evictions, tiers, chunk sizes and threads, for
+// every type of cache. INGOT_EQUALITY_TRIALS sets how many, INGOT_EQUALITY_SEED replays one.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +73,7 @@ class Trial {
     make_engine();
     if (::testing::Test::HasFatalFailure()) return;
     make_requests();
+    pauses_ = chance(0.5);
     drive();
     for (size_t i = 0; i < requests_.size() && !::testing::Test::HasFailure(); ++i)
       check(i);
@@ -145,6 +146,19 @@ class Trial {
     heard_.resize(requests_.size());
   }
 
+  // Some readers cannot keep up for a while.
+  void pause(size_t arrived) {
+    std::erase_if(paused_, [&](RequestId id) {
+      const bool is_over = chance(0.15);
+      if (is_over) core_->resume(id);
+      return is_over;
+    });
+    if (arrived == 0 || !pauses_ || !chance(0.1)) return;
+    const auto id = static_cast<RequestId>(below(static_cast<int64_t>(arrived)));
+    core_->pause(id);
+    paused_.insert(id);
+  }
+
   // Requests arrive while others run; some are cancelled on the way.
   void drive() {
     size_t next = 0;
@@ -161,6 +175,7 @@ class Trial {
       }
       if (next > 0 && chance(0.02))
         core_->cancel(static_cast<RequestId>(below(static_cast<int64_t>(next))));
+      pause(next);
       core_->step(Instant(++steps));
       ASSERT_LT(steps, 100'000) << "does not end";
     }
@@ -218,6 +233,8 @@ class Trial {
   std::unique_ptr<EngineCore> core_;
   std::vector<EngineRequest> requests_;
   std::vector<Heard> heard_;
+  std::set<RequestId> paused_;
+  bool pauses_ = false;
 };
 
 const std::set<std::string> kModels = {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
@@ -162,6 +163,48 @@ TEST(Engine, CancelEndsARequestBeforeItsNextToken) {
   EXPECT_TRUE(heard->end->is_ok());
 }
 
+TEST(Engine, APausedRequestGoesOnAsIfNothingHadHappened) {
+  const auto model = tiny_model();
+  auto core = *EngineCore::create(model, small_options());
+  EngineRequest request = request_of({1, 2, 3}, 40);
+  request.sampling.temperature = 1;
+  request.n = 2;
+  const auto expected = run(*core, request)->ids;
+  const auto paused = std::make_shared<Heard>();
+  const auto other = std::make_shared<Heard>();
+  ASSERT_TRUE(core->add(1, request, paused, Instant(0)).is_ok());
+  ASSERT_TRUE(core->add(2, request_of({4, 5, 6}, 30), other, Instant(0)).is_ok());
+  for (int i = 0; i < 7; ++i)
+    core->step(Instant(i));
+  core->pause(1);
+  while (core->can_step())
+    core->step(Instant(9));
+  EXPECT_EQ(paused->ids[0].size(), 7U);
+  EXPECT_EQ(other->ids[0].size(), 30U);
+  EXPECT_FALSE(core->step(Instant(9)));
+  EXPECT_TRUE(core->has_work());
+  core->resume(1);
+  while (core->has_work())
+    ASSERT_TRUE(core->step(Instant(10)));
+  EXPECT_EQ(paused->ids, expected);
+}
+
+TEST(Engine, BeamsCanBePaused) {
+  auto core = *EngineCore::create(tiny_model(), small_options());
+  EngineRequest request = request_of({5, 6, 7, 8, 9}, 30);
+  request.beam = BeamParams{.width = 4};
+  const auto expected = run(*core, request)->ids;
+  const auto heard = std::make_shared<Heard>();
+  ASSERT_TRUE(core->add(1, request, heard, Instant(0)).is_ok());
+  for (int64_t now = 0; core->has_work(); ++now) {
+    core->step(Instant(now));
+    core->pause(1);
+    ASSERT_FALSE(core->can_step());
+    core->resume(1);
+  }
+  EXPECT_EQ(heard->ids, expected);
+}
+
 TEST(Engine, EndsARequestAtItsDeadline) {
   auto core = *EngineCore::create(tiny_model(), small_options());
   const auto heard = std::make_shared<Heard>();
@@ -299,6 +342,42 @@ TEST_F(TextEngineTest, BestOfTellsTheLikeliestAnswers) {
   request_.n = 1;
   request_.best_of = 6;
   EXPECT_EQ(text_of(*engine_, request_), all[0].second);
+}
+
+TEST_F(TextEngineTest, APausedStreamCostsNothingAndGoesOnTheSame) {
+  request_.sampling.ignore_eos = true;
+  request_.max_tokens = 300;
+  const std::string whole = text_of(*engine_, request_);
+  auto stream = *engine_->submit(request_);
+  std::string text = stream->next()->text;
+  stream->pause();
+  while (engine_->stats().scheduler.paused == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (const auto event = stream->try_next())
+    text += event->text;
+  const int64_t steps = engine_->stats().steps;
+  const std::clock_t before = std::clock();
+  EXPECT_FALSE(stream->wait_for(std::chrono::milliseconds(400)));
+  // Processor time of the whole process: an engine that spun would use all of it.
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.2);
+  EXPECT_EQ(engine_->stats().steps, steps);
+  stream->resume();
+  while (const auto event = stream->next())
+    text += event->text;
+  EXPECT_EQ(text, whole);
+}
+
+TEST_F(TextEngineTest, APausedStreamEndsAtItsDeadline) {
+  request_.sampling.ignore_eos = true;
+  request_.max_tokens = 400;
+  request_.timeout = std::chrono::milliseconds(300);
+  auto stream = *engine_->submit(request_);
+  stream->pause();
+  std::optional<TextEvent> last;
+  while (auto event = stream->next())
+    last = std::move(event);
+  EXPECT_EQ(last->reason, FinishReason::kDeadline);
+  EXPECT_TRUE(stream->status().is_ok());
 }
 
 TEST_F(TextEngineTest, AStreamThatIsDroppedCancelsItsRequest) {

@@ -108,7 +108,8 @@ struct TextEvent {
   std::chrono::steady_clock::time_point time;  // when the engine told of it
 };
 
-// One request's answer. Destroying it cancels the request. One reading thread; cancel() from any.
+// One request's answer. Destroying it cancels the request. One reading thread; cancel(), pause()
+// and resume() from any.
 class TextStream {
  public:
   virtual ~TextStream() = default;
@@ -124,6 +125,10 @@ class TextStream {
   // any more once the stream is destroyed.
   virtual void notify(std::function<void()> wake) = 0;
   virtual void cancel() = 0;
+  // For a reader that cannot keep up: from the next step on nothing is computed for this request,
+  // until resume(). Its timeout goes on; others notice nothing, and its answer stays the same.
+  virtual void pause() = 0;
+  virtual void resume() = 0;
   virtual Status status() const = 0;
 };
 

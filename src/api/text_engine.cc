@@ -24,6 +24,8 @@ class Stream final : public TextStream {
   bool is_over() const override { return sink_->is_over(); }
   void notify(std::function<void()> wake) override { sink_->notify(std::move(wake)); }
   void cancel() override { engine_->cancel(id_); }
+  void pause() override { engine_->pause(id_); }
+  void resume() override { engine_->resume(id_); }
   Status status() const override { return sink_->status(); }
 
  private:

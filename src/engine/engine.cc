@@ -66,18 +66,31 @@ Result<RequestId> Engine::submit(EngineRequest request, std::shared_ptr<RequestS
     }
     ++queued_;
     id = next_id_++;
-    inbox_.push_back({id, std::move(request), std::make_shared<Counted>(*this, std::move(sink))});
+    inbox_.push_back({Message::Kind::kSubmit, id, std::move(request),
+                      std::make_shared<Counted>(*this, std::move(sink))});
   }
   has_message_.notify_one();
   return id;
 }
 
-void Engine::cancel(RequestId id) {
+void Engine::send(Message message) {
   {
     const std::scoped_lock lock(mutex_);
-    inbox_.push_back({id, {}, nullptr});
+    inbox_.push_back(std::move(message));
   }
   has_message_.notify_one();
+}
+
+void Engine::cancel(RequestId id) {
+  send({.kind = Message::Kind::kCancel, .id = id});
+}
+
+void Engine::pause(RequestId id) {
+  send({.kind = Message::Kind::kPause, .id = id});
+}
+
+void Engine::resume(RequestId id) {
+  send({.kind = Message::Kind::kResume, .id = id});
 }
 
 EngineStats Engine::stats() const {
@@ -90,16 +103,38 @@ void Engine::take_messages(const std::stop_token& stop) {
   {
     std::unique_lock lock(mutex_);
     stats_ = core_->stats();
-    if (!core_->has_work()) has_message_.wait(lock, stop, [&] { return !inbox_.empty(); });
+    wait_for_work(lock, stop);
     messages = std::exchange(inbox_, {});
   }
-  for (Message& message : messages) {
-    if (message.sink == nullptr) {
-      core_->cancel(message.id);
-      continue;
+  for (Message& message : messages)
+    handle(message);
+}
+
+// Until there is a message, a step to take, or a paused request runs out of time.
+void Engine::wait_for_work(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+  if (core_->can_step()) return;
+  const auto has_message = [&] { return !inbox_.empty(); };
+  if (const Instant deadline = core_->next_deadline(); deadline != kNever) {
+    const std::chrono::steady_clock::time_point until(deadline);
+    has_message_.wait_until(lock, stop, until, has_message);
+  } else {
+    has_message_.wait(lock, stop, has_message);
+  }
+}
+
+void Engine::handle(Message& message) {
+  switch (message.kind) {
+    case Message::Kind::kSubmit: {
+      const Status status = core_->add(message.id, std::move(message.request), message.sink, now());
+      if (!status.is_ok()) message.sink->on_end(status);
+      return;
     }
-    const Status status = core_->add(message.id, std::move(message.request), message.sink, now());
-    if (!status.is_ok()) message.sink->on_end(status);
+    case Message::Kind::kCancel:
+      return core_->cancel(message.id);
+    case Message::Kind::kPause:
+      return core_->pause(message.id);
+    case Message::Kind::kResume:
+      return core_->resume(message.id);
   }
 }
 

@@ -33,6 +33,10 @@ class Engine {
   Result<RequestId> submit(EngineRequest request, std::shared_ptr<RequestSink> sink);
   // The request ends before the next step. Unknown and ended ids are ignored.
   void cancel(RequestId id);
+  // From the next step on nothing is computed for it, until resume(). Unknown and ended ids are
+  // ignored.
+  void pause(RequestId id);
+  void resume(RequestId id);
   EngineStats stats() const;  // as of the last step
 
   int64_t context() const { return core_->context(); }
@@ -42,15 +46,20 @@ class Engine {
 
  private:
   struct Message {
-    RequestId id;
-    EngineRequest request;
-    std::shared_ptr<RequestSink> sink;  // null: cancel
+    enum class Kind : uint8_t { kSubmit, kCancel, kPause, kResume };
+    Kind kind;
+    RequestId id = 0;
+    EngineRequest request = {};                   // kSubmit
+    std::shared_ptr<RequestSink> sink = nullptr;  // kSubmit
   };
   class Counted;
 
   Engine(std::unique_ptr<EngineCore> core, int64_t max_queued);
   void run(const std::stop_token& stop);
+  void send(Message message);
   void take_messages(const std::stop_token& stop);
+  void wait_for_work(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
+  void handle(Message& message);
 
   std::unique_ptr<EngineCore> core_;
   const int64_t max_queued_;

@@ -200,6 +200,20 @@ void EngineCore::cancel(RequestId id) {
   end_request(id, Status::ok());
 }
 
+void EngineCore::pause(RequestId id) {
+  const auto it = requests_.find(id);
+  if (it == requests_.end()) return;
+  for (const SequenceId sequence : it->second.sequences)
+    scheduler_->pause(*scheduler_->find(sequence));
+}
+
+void EngineCore::resume(RequestId id) {
+  const auto it = requests_.find(id);
+  if (it == requests_.end()) return;
+  for (const SequenceId sequence : it->second.sequences)
+    scheduler_->resume(*scheduler_->find(sequence));
+}
+
 void EngineCore::end_request(RequestId id, const Status& status) {
   const auto node = requests_.extract(id);
   if (node.empty()) return;

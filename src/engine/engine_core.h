@@ -66,6 +66,9 @@ class EngineCore {
   Status add(RequestId id, EngineRequest request, std::shared_ptr<RequestSink> sink, Instant now);
   // Ends it at once; unknown ids are ignored.
   void cancel(RequestId id);
+  // Nothing is computed for a paused request; its deadline goes on. Unknown ids are ignored.
+  void pause(RequestId id);
+  void resume(RequestId id);
   // One step. False when there was nothing to do.
   bool step(Instant now);
   void cancel_all(const Status& status);
@@ -73,6 +76,9 @@ class EngineCore {
   void save_prefixes();
 
   bool has_work() const { return scheduler_->has_work(); }
+  // False when step() would do nothing before `next_deadline()`.
+  bool can_step() const { return scheduler_->can_step(); }
+  Instant next_deadline() const { return scheduler_->next_deadline(); }
   EngineStats stats() const;
   int64_t context() const { return context_; }
   const Model& model() const { return decoder_->model(); }

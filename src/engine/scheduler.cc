@@ -90,8 +90,8 @@ StepPlan Scheduler::plan_step(Instant now) {
   drop_expired(now, plan);
   plan_running(plan);
   // Held sequences keep their pages only for as long as somebody else can go on with what is left.
-  const auto is_free = [](const Sequence* running) { return !running->is_held; };
-  while (plan.items.empty() && last_held() != nullptr && std::ranges::any_of(running_, is_free)) {
+  while (plan.items.empty() && last_held() != nullptr &&
+         std::ranges::any_of(running_, &Sequence::can_run)) {
     preempt(*last_held(), plan);
     plan_running(plan);
   }
@@ -104,7 +104,7 @@ void Scheduler::plan_running(StepPlan& plan) {
   const std::vector<Sequence*> order = running_;
   for (const bool is_decoding : {true, false}) {
     for (Sequence* sequence : order) {
-      if (sequence->state != SequenceState::kRunning || sequence->is_held) continue;
+      if (sequence->state != SequenceState::kRunning || !sequence->can_run()) continue;
       if ((sequence->pending() == 1) == is_decoding) add_chunk(*sequence, plan);
     }
   }
@@ -114,6 +114,20 @@ Sequence* Scheduler::last_held() const {
   const auto held = std::find_if(running_.rbegin(), running_.rend(),
                                  [](const Sequence* running) { return running->is_held; });
   return held == running_.rend() ? nullptr : *held;
+}
+
+Sequence* Scheduler::last_paused() const {
+  const auto paused = std::find_if(running_.rbegin(), running_.rend(),
+                                   [](const Sequence* running) { return running->is_paused; });
+  return paused == running_.rend() ? nullptr : *paused;
+}
+
+bool Scheduler::can_step() const {
+  return !waiting_.empty() || std::ranges::any_of(running_, &Sequence::can_run);
+}
+
+Instant Scheduler::next_deadline() const {
+  return deadlines_.empty() ? kNever : deadlines_.begin()->first;
 }
 
 void Scheduler::drop_expired(Instant now, StepPlan& plan) {
@@ -149,10 +163,11 @@ void Scheduler::admit(StepPlan& plan) {
   }
 }
 
-// Who gives way to a sequence that waits: the least urgent one of a less urgent class; and when
-// nothing else can run, a held one, whose siblings may be among those that wait.
+// Who gives way to a sequence that waits: a paused one; the least urgent one of a less urgent
+// class; and when nothing else can run, a held one, whose siblings may be among those that wait.
 Sequence* Scheduler::victim_for(const Sequence& sequence, const StepPlan& plan) const {
   if (running_.empty()) return nullptr;
+  if (Sequence* paused = last_paused()) return paused;
   if (running_.back()->request.priority > sequence.request.priority) return running_.back();
   return plan.items.empty() ? last_held() : nullptr;
 }
@@ -253,7 +268,7 @@ void Scheduler::append(Sequence& sequence, TokenId token) {
   sequence.tokens.push_back(token);
   if (!sequence.is_held) return;
   sequence.is_held = false;
-  if (sequence.state == SequenceState::kWaiting) waiting_.insert(&sequence);
+  if (sequence.state == SequenceState::kWaiting && sequence.can_run()) waiting_.insert(&sequence);
 }
 
 void Scheduler::hold(Sequence& sequence) {
@@ -261,10 +276,25 @@ void Scheduler::hold(Sequence& sequence) {
   waiting_.erase(&sequence);
 }
 
+void Scheduler::pause(Sequence& sequence) {
+  if (sequence.is_paused) return;
+  sequence.is_paused = true;
+  ++stats_.paused;
+  waiting_.erase(&sequence);
+}
+
+void Scheduler::resume(Sequence& sequence) {
+  if (!sequence.is_paused) return;
+  sequence.is_paused = false;
+  --stats_.paused;
+  if (sequence.state == SequenceState::kWaiting && sequence.can_run()) waiting_.insert(&sequence);
+}
+
 Sequence& Scheduler::fork(const Sequence& parent) {
   auto child = std::make_unique<Sequence>(parent);
   child->id = next_id_++;
   child->preemptions = 0;
+  INGOT_CHECK(!child->is_paused);  // what forks has just been computed
   Sequence& result = *child;
   sequences_.emplace(child->id, std::move(child));
   if (result.request.deadline != kNever) deadlines_.emplace(result.request.deadline, result.id);
@@ -295,6 +325,7 @@ void Scheduler::finish(SequenceId id) {
     unseat(sequence);
   }
   waiting_.erase(&sequence);
+  if (sequence.is_paused) --stats_.paused;
   deadlines_.erase({sequence.request.deadline, id});
   sequences_.erase(it);
 }
@@ -310,7 +341,7 @@ void Scheduler::unseat(Sequence& sequence) {
 
 SchedulerStats Scheduler::stats() const {
   SchedulerStats stats = stats_;
-  stats.running = static_cast<int64_t>(running_.size());
+  stats.running = std::ranges::count(running_, false, &Sequence::is_paused);
   stats.waiting = static_cast<int64_t>(waiting_.size());
   for (size_t group = 0; group < pools_.size(); ++group) {
     stats.pages_total.push_back(pools_[group]->size());

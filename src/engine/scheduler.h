@@ -51,6 +51,7 @@ struct StepPlan {
 struct SchedulerStats {
   int64_t running = 0;
   int64_t waiting = 0;
+  int64_t paused = 0;  // in neither of the two, whether it holds pages or not
   int64_t preemptions = 0;
   int64_t prompt_tokens = 0;  // of sequences at their first admission, forks not included
   int64_t reused_tokens = 0;  // of these
@@ -80,10 +81,18 @@ class Scheduler {
   Sequence& fork(const Sequence& parent);
   // A held sequence is not scheduled; append() ends the hold.
   void hold(Sequence& sequence);
+  // A paused sequence is not scheduled and keeps its place in line; it keeps seat and pages until
+  // somebody needs them, and is the first to lose them.
+  void pause(Sequence& sequence);
+  void resume(Sequence& sequence);
   // Ends a sequence for whatever reason. What it computed stays in the prefix tree.
   void finish(SequenceId id);
 
   bool has_work() const { return !sequences_.empty(); }
+  // Whether there is anything to compute: not when all that is left is paused.
+  bool can_step() const;
+  // When plan_step() has something to do even without that.
+  Instant next_deadline() const;
   SchedulerStats stats() const;
   // Slots in pages that running sequences own but have not filled, over all slots they own; shared
   // pages count once.
@@ -101,6 +110,7 @@ class Scheduler {
   void drop_expired(Instant now, StepPlan& plan);
   void plan_running(StepPlan& plan);
   Sequence* last_held() const;
+  Sequence* last_paused() const;
   void admit(StepPlan& plan);
   Sequence* victim_for(const Sequence& sequence, const StepPlan& plan) const;
   // One of max_num_seqs.
@@ -111,7 +121,8 @@ class Scheduler {
   bool will_find_more(const Sequence& sequence, const StepPlan& plan) const;
   bool has_room_for_all_of(const Sequence& sequence) const;
   void add_chunk(Sequence& sequence, StepPlan& plan);
-  // Pages for the next `tokens`; takes them from the tree and from sequences after this one.
+  // Pages for the next `tokens`; takes them from the tree, from paused sequences, and where it may
+  // preempt from sequences after this one.
   bool make_room(Sequence& sequence, int64_t tokens, StepPlan& plan, bool may_preempt);
   int64_t new_pages(const Sequence& sequence, size_t group, int64_t tokens) const;
   bool writes_shared_page(const Sequence& sequence, size_t group) const;
@@ -136,7 +147,7 @@ class Scheduler {
   std::unique_ptr<PrefixTree> tree_;              // null without a prefix cache
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
   std::vector<Sequence*> running_;       // in order
-  std::set<Sequence*, Before> waiting_;  // in order; held ones are not in it
+  std::set<Sequence*, Before> waiting_;  // in order; held and paused ones are not in it
   std::set<std::pair<Instant, SequenceId>> deadlines_;
   SequenceId next_id_ = 1;
   int64_t next_arrival_ = 1;

@@ -47,7 +47,8 @@ bool Scheduler::make_room(Sequence& sequence, int64_t tokens, StepPlan& plan, bo
           tree_->evict(group, missing) > 0) {
         continue;
       }
-      Sequence* victim = may_preempt ? victim_after(sequence) : nullptr;
+      Sequence* victim = last_paused();
+      if (victim == nullptr && may_preempt) victim = victim_after(sequence);
       if (victim == nullptr) return false;
       preempt(*victim, plan);
     }
@@ -72,7 +73,7 @@ void Scheduler::preempt(Sequence& victim, StepPlan& plan) {
   victim.state = SequenceState::kWaiting;
   ++victim.preemptions;
   ++stats_.preemptions;
-  if (!victim.is_held) waiting_.insert(&victim);
+  if (victim.can_run()) waiting_.insert(&victim);
 }
 
 void Scheduler::take_pages(Sequence& sequence, int64_t tokens) {

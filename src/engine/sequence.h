@@ -48,6 +48,7 @@ struct Sequence {
   int64_t arrival = 0;  // forks keep their parent's
   SequenceState state = SequenceState::kWaiting;
   bool is_held = false;         // has no token to compute until its owner gives it one (beams)
+  bool is_paused = false;       // its reader cannot keep up: nothing is computed for it
   std::vector<TokenId> tokens;  // prompt and answer
   int64_t computed = 0;         // leading tokens whose keys and values are in the pages
   int64_t reused = 0;           // of these, found in the cache when it was first admitted
@@ -56,6 +57,7 @@ struct Sequence {
   PrefixNode* node = nullptr;     // the prefix tree's last whole page of it, pinned while running
   int64_t registered = 0;         // tokens up to and including `node`'s
 
+  bool can_run() const { return !is_held && !is_paused; }
   int64_t size() const { return static_cast<int64_t>(tokens.size()); }
   int64_t prompt_size() const { return static_cast<int64_t>(request.prompt.size()); }
   int64_t pending() const { return size() - computed; }

@@ -60,6 +60,7 @@ struct Load {
   bool has_forks = true;
   bool has_holds = false;
   bool has_deadlines = false;
+  double pauses_per_step = 0;
   size_t tier_bytes = 0;
 };
 
@@ -87,6 +88,7 @@ class Simulation {
     while (submitted_ < load_.requests || scheduler_->has_work()) {
       arrive();
       cancel();
+      pause();
       step();
       if (::testing::Test::HasFailure()) return steps_;
       check_references();
@@ -109,6 +111,7 @@ class Simulation {
     int choice = 0;
     int64_t forks_left = 0;
     bool is_admitted = false;
+    bool was_paused = false;
   };
 
   uint64_t below(uint64_t limit) {
@@ -149,6 +152,24 @@ class Simulation {
     std::advance(it, below(truths_.size()));
     scheduler_->finish(it->first);
     truths_.erase(it);
+  }
+
+  // Readers that cannot keep up, and that catch up again.
+  void pause() {
+    if (load_.pauses_per_step == 0) return;
+    std::erase_if(paused_, [&](SequenceId id) {
+      Sequence* sequence = scheduler_->find(id);
+      if (sequence != nullptr && !chance(0.05)) return false;
+      if (sequence != nullptr) scheduler_->resume(*sequence);
+      return true;
+    });
+    if (truths_.empty() || !chance(load_.pauses_per_step)) return;
+    auto it = truths_.begin();
+    std::advance(it, below(truths_.size()));
+    it->second.was_paused = true;
+    scheduler_->pause(*scheduler_->find(it->first));
+    paused_.insert(it->first);
+    ASSERT_EQ(scheduler_->stats().paused, static_cast<int64_t>(paused_.size()));
   }
 
   static void extend(Truth& truth, TokenId token) {
@@ -256,15 +277,15 @@ class Simulation {
       ASSERT_GT(item.tokens, 0);
       ASSERT_EQ(item.is_last, item.tokens == item.sequence->pending());
       ASSERT_EQ(item.sequence->state, SequenceState::kRunning);
+      ASSERT_TRUE(item.sequence->can_run());
       check_order(*item.sequence);
     }
     ASSERT_EQ(tokens, plan.tokens);
     ASSERT_LE(tokens, load_.options.max_num_batched_tokens);
     ASSERT_LE(static_cast<int64_t>(scheduler_->running().size()), load_.options.max_num_seqs);
     const bool can_run = scheduler_->stats().waiting > 0 ||
-                         std::ranges::any_of(scheduler_->running(), [](const Sequence* running) {
-                           return !running->is_held;
-                         });
+                         std::ranges::any_of(scheduler_->running(), &Sequence::can_run);
+    ASSERT_EQ(scheduler_->can_step(), can_run);
     ASSERT_TRUE(!plan.items.empty() || !can_run)
         << "nothing moves in step " << steps_ << describe();
   }
@@ -276,7 +297,8 @@ class Simulation {
     if (truth.is_admitted) return;
     truth.is_admitted = true;
     int64_t& last = last_admitted_[sequence.request.priority];
-    if (truth.choice == 0) {  // forks stand in line with their parents' arrival
+    // Forks stand in line with their parents' arrival, and who pauses lets others pass.
+    if (truth.choice == 0 && !truth.was_paused) {
       ASSERT_GE(sequence.arrival, last) << "sequence " << sequence.id << " was overtaken";
     }
     last = std::max(last, sequence.arrival);
@@ -292,7 +314,10 @@ class Simulation {
     }
     for (const Sequence* running : scheduler_->running()) {
       text += fmt::format("; sequence {}: {} of {} tokens computed, {}", running->id,
-                          running->computed, running->size(), running->is_held ? "held" : "free");
+                          running->computed, running->size(),
+                          running->is_held     ? "held"
+                          : running->is_paused ? "paused"
+                                               : "free");
     }
     return text;
   }
@@ -327,6 +352,7 @@ class Simulation {
   std::vector<std::vector<TokenId>> prefixes_;
   std::map<SequenceId, Truth> truths_;
   std::vector<SequenceId> held_;
+  std::set<SequenceId> paused_;
   std::map<int32_t, int64_t> last_admitted_;  // arrival, by priority
   int64_t submitted_ = 0;
   int64_t finished_ = 0;
@@ -373,6 +399,7 @@ Load random_load(uint64_t seed) {
   load.has_deadlines = below(3) == 0;
   load.arrivals_per_step = 0.05 + 0.01 * static_cast<double>(below(60));
   if (load.options.has_prefix_cache && below(3) == 0) load.tier_bytes = 1 << 14;
+  if (below(3) == 0) load.pauses_per_step = 0.02 * static_cast<double>(1 + below(10));
   load.requests = 120;
   return load;
 }
