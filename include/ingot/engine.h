@@ -119,7 +119,8 @@ class TextStream {
   virtual bool wait_for(std::chrono::milliseconds time) = 0;
   // The next event if one is there: never waits. After nothing, is_over() says whether more comes.
   virtual std::optional<TextEvent> try_next() = 0;
-  virtual bool is_over() const = 0;  // it has ended and every event was taken
+  virtual bool is_over() const = 0;    // it has ended and every event was taken
+  virtual bool has_ended() const = 0;  // no event will come beside those that are there
   // For readers that must not wait: `wake` is called whenever the first untaken event arrives and
   // at the end, on the engine thread, so it must be short; at once where there is news already. Not
   // any more once the stream is destroyed.

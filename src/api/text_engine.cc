@@ -22,6 +22,7 @@ class Stream final : public TextStream {
   bool wait_for(std::chrono::milliseconds time) override { return sink_->wait_for(time); }
   std::optional<TextEvent> try_next() override { return sink_->try_next(); }
   bool is_over() const override { return sink_->is_over(); }
+  bool has_ended() const override { return sink_->has_ended(); }
   void notify(std::function<void()> wake) override { sink_->notify(std::move(wake)); }
   void cancel() override { engine_->cancel(id_); }
   void pause() override { engine_->pause(id_); }

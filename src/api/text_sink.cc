@@ -135,6 +135,11 @@ bool TextSink::is_over() const {
   return is_over_ && events_.empty();
 }
 
+bool TextSink::has_ended() const {
+  const std::scoped_lock lock(mutex_);
+  return is_over_;
+}
+
 void TextSink::notify(std::function<void()> wake) {
   const std::scoped_lock lock(mutex_);
   wake_ = std::move(wake);

@@ -45,6 +45,7 @@ class TextSink final : public RequestSink {
   bool wait_for(std::chrono::milliseconds time);
   std::optional<TextEvent> try_next();
   bool is_over() const;
+  bool has_ended() const;
   void notify(std::function<void()> wake);  // empty: nobody
   Status status() const;
 

@@ -92,6 +92,19 @@ inline constexpr size_t kRequestWarnings = 16;    // unknown fields named; more 
 inline constexpr size_t kRequestNameBytes = 512;  // model, user, custom_id, cache_salt ...
 inline constexpr size_t kRequestMetadata = 16;    // pairs, as OpenAI
 
+// HTTP, before anybody looks at a body. Times are in server/http_limits.h.
+inline constexpr size_t kHttpHeaderBytes = 32 * kKiB;
+inline constexpr size_t kHttpHeaderLine = 8 * kKiB;
+inline constexpr size_t kHttpHeaders = 100;
+inline constexpr size_t kHttpConnections = 4'096;
+inline constexpr size_t kHttpSendBuffer = 256 * kKiB;  // one stream's, until its sequence rests
+inline constexpr size_t kHttpBodyRate = kKiB;          // least bytes a second
+inline constexpr size_t kHttpRequestIdBytes = 128;     // X-Request-Id
+inline constexpr size_t kApiKeys = 10'000;
+inline constexpr size_t kApiKeyLeastBytes = 8;
+inline constexpr size_t kApiKeyBytes = 1'024;
+inline constexpr size_t kApiKeyNameBytes = 64;
+
 // Pages of the cache kept on disk (docs/formats/kv-page.md).
 inline constexpr uint32_t kKvPageTokens = 4'096;  // in one page
 inline constexpr uint32_t kKvPageGroups = 32;

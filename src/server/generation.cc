@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/generation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/error_reply.h"
+
+namespace ingot {
+namespace {
+
+RequestEnd request_end(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+      return RequestEnd::kStop;
+    case FinishReason::kLength:
+      return RequestEnd::kLength;
+    case FinishReason::kCancelled:
+      return RequestEnd::kAbort;
+    case FinishReason::kDeadline:
+      return RequestEnd::kError;
+  }
+  return RequestEnd::kError;
+}
+
+OpenAiError shutting_down() {
+  return {.http_status = 503,
+          .message = "the server is shutting down; try again in a moment",
+          .type = "server_error",
+          .param = {},
+          .code = "shutting_down"};
+}
+
+}  // namespace
+
+Generation::Generation(GenerationParts parts)
+    : parts_(std::move(parts)), times_(parts_.requests.size()) {
+  for (size_t i = 0; i < times_.size(); ++i) {
+    times_[i].max_tokens = parts_.requests[i].max_tokens;
+    times_[i].answers = parts_.requests[i].n;
+  }
+}
+
+Generation::~Generation() {
+  // What is destroyed before it was over has been left by its client.
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i] != nullptr) parts_.metrics.count(times_[i], RequestEnd::kAbort);
+  }
+}
+
+void Generation::notify(std::function<void()> wake) {
+  wake_ = std::move(wake);
+  if (parts_.permit != nullptr) parts_.permit->notify(wake_);
+}
+
+void Generation::pause(bool is_paused) {
+  for (const auto& stream : streams_) {
+    if (stream == nullptr) continue;
+    if (is_paused) {
+      stream->pause();
+    } else {
+      stream->resume();
+    }
+  }
+}
+
+void Generation::interrupt() {
+  is_interrupted_ = true;
+}
+
+HttpHead Generation::head(int status) const {
+  HttpHead head{.status = status, .headers = parts_.headers};
+  if (status != 200) return head;
+  head.content_type = parts_.writer->content_type();
+  if (parts_.writer->streams()) {
+    // Proxies must pass events on as they come.
+    head.headers.emplace_back("cache-control", "no-cache");
+    head.headers.emplace_back("x-accel-buffering", "no");
+  }
+  return head;
+}
+
+std::optional<ReplyPart> Generation::submit() {
+  is_submitted_ = true;
+  for (const TextRequest& request : parts_.requests) {
+    Result<std::unique_ptr<TextStream>> stream = parts_.engine.submit(request);
+    if (!stream.is_ok()) {
+      streams_.clear();
+      OpenAiError error = to_openai_error(stream.status());
+      if (stream.status().code() == StatusCode::kResourceExhausted) error.http_status = 429;
+      return failure(error);
+    }
+    streams_.push_back(*std::move(stream));
+  }
+  // They hold the ids now.
+  parts_.requests.clear();
+  for (const auto& stream : streams_)
+    stream->notify(wake_);
+  return std::nullopt;
+}
+
+bool Generation::has_ended() const {
+  return std::ranges::all_of(
+      streams_, [](const auto& stream) { return stream == nullptr || stream->has_ended(); });
+}
+
+void Generation::take_events(std::string& out) {
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i] == nullptr) continue;
+    RequestEnd end = RequestEnd::kStop;
+    while (std::optional<TextEvent> event = streams_[i]->try_next()) {
+      times_[i].take(*event);
+      if (event->kind == TextEvent::Kind::kFinish) end = request_end(event->reason);
+      parts_.writer->take(i, *std::move(event), out);
+    }
+    if (!streams_[i]->is_over()) continue;
+    const Status status = streams_[i]->status();
+    if (status_.is_ok()) status_ = status;
+    parts_.metrics.count(times_[i], status.is_ok() ? end : RequestEnd::kError);
+    streams_[i] = nullptr;
+  }
+}
+
+ReplyPart Generation::failure(const OpenAiError& error) {
+  is_done_ = true;
+  if (has_begun_) return {.bytes = parts_.writer->fail(error), .is_last = true};
+  return {
+      .head = head(error.http_status), .bytes = error_text(parts_.path, error), .is_last = true};
+}
+
+ReplyPart Generation::last_part(std::string bytes) {
+  if (!status_.is_ok() && !has_begun_) return failure(to_openai_error(status_));
+  is_done_ = true;
+  ReplyPart part{.bytes = std::move(bytes), .is_last = true};
+  if (!has_begun_) {
+    part.head = head(200);
+    std::string opening;
+    parts_.writer->begin(opening);
+    part.bytes.insert(0, opening);
+  }
+  parts_.writer->end(status_, part.bytes);
+  return part;
+}
+
+std::optional<ReplyPart> Generation::next() {
+  if (is_done_) return std::nullopt;
+  if (is_interrupted_) {
+    streams_.clear();
+    return failure(shutting_down());
+  }
+  if (!is_submitted_) {
+    if (parts_.permit != nullptr && !parts_.permit->is_granted()) return std::nullopt;
+    if (auto refused = submit()) return refused;
+  }
+  if (!parts_.writer->streams() && !has_ended()) return std::nullopt;
+  std::string out;
+  take_events(out);
+  const bool is_over =
+      std::ranges::all_of(streams_, [](const auto& stream) { return stream == nullptr; });
+  if (is_over) return last_part(std::move(out));
+  if (out.empty()) return std::nullopt;
+  ReplyPart part{.bytes = std::move(out)};
+  if (!std::exchange(has_begun_, true)) {
+    part.head = head(200);
+    std::string opening;
+    parts_.writer->begin(opening);
+    part.bytes.insert(0, opening);
+  }
+  return part;
+}
+
+}  // namespace ingot

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What answers each path: parses, submits and relays. A new route is a function here and a line in
+// routes.cc.
+#pragma once
+
+#include <memory>
+
+#include "server/http_message.h"
+#include "server/reply_source.h"
+
+namespace ingot {
+
+class Server;
+using Reply = std::unique_ptr<ReplySource>;
+
+// OpenAI: route_openai.cc
+Reply chat_completions(Server& server, HttpRequest request);
+Reply completions(Server& server, HttpRequest request);
+Reply list_models(Server& server, HttpRequest request);
+
+// The server itself: route_status.cc
+Reply health(Server& server, HttpRequest request);
+Reply readiness(Server& server, HttpRequest request);
+Reply version(Server& server, HttpRequest request);
+
+}  // namespace ingot

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/server.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <utility>
+
+#include "server/error_reply.h"
+#include "server/origin.h"
+
+namespace ingot {
+namespace {
+
+const Route* find_route(std::string_view method, std::string_view path) {
+  const std::string_view wanted = method == "HEAD" ? "GET" : method;
+  const auto found = std::ranges::find_if(
+      routes(), [&](const Route& route) { return route.method == wanted && route.path == path; });
+  return found == routes().end() ? nullptr : &*found;
+}
+
+std::string methods_of(std::string_view path) {
+  std::string methods;
+  for (const Route& route : routes()) {
+    if (route.path == path)
+      methods += fmt::format("{}{}", methods.empty() ? "" : ", ", route.method);
+  }
+  return methods;
+}
+
+std::vector<Admission::KeyLimits> key_limits(const ApiKeys& keys) {
+  std::vector<Admission::KeyLimits> limits;
+  for (size_t i = 0; i < keys.size(); ++i)
+    limits.push_back({keys.at(i).max_running, keys.at(i).max_queued});
+  return limits;
+}
+
+bool is_request_id(std::string_view text) {
+  return !text.empty() && text.size() <= limits::kHttpRequestIdBytes &&
+         std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
+int64_t unix_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+std::string new_request_id() {
+  thread_local std::mt19937_64 random(std::random_device{}());
+  return fmt::format("{:016x}{:08x}", random(), static_cast<uint32_t>(random()));
+}
+
+Server::Server(TextEngine& engine, ServerOptions options)
+    : engine_(engine),
+      options_(std::move(options)),
+      parser_(openai_defaults(engine)),
+      admission_(options_.admission, key_limits(options_.keys)),
+      metrics_(options_.model_names.front(), engine.context()),
+      created_(unix_seconds()) {}
+
+bool Server::has_model(std::string_view name) const {
+  return name.empty() ||
+         std::ranges::find(options_.model_names, name) != options_.model_names.end();
+}
+
+std::optional<size_t> Server::key_of(const HttpRequest& request) const {
+  if (options_.keys.is_empty()) return std::nullopt;
+  std::string_view presented = request.header("authorization");
+  constexpr std::string_view kBearer = "bearer ";
+  const bool is_bearer =
+      presented.size() > kBearer.size() &&
+      std::ranges::equal(presented.substr(0, kBearer.size()), kBearer, {}, [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      });
+  presented = is_bearer ? presented.substr(kBearer.size()) : request.header("x-api-key");
+  return options_.keys.find(presented);
+}
+
+std::unique_ptr<ReplySource> Server::check_key(HttpRequest& head) const {
+  if (options_.keys.is_empty()) return nullptr;
+  const std::optional<size_t> key = key_of(head);
+  if (!key) {
+    return error_reply(head.path,
+                       {.http_status = 401,
+                        .message = "the API key is missing or not known; send it as "
+                                   "'Authorization: Bearer KEY'",
+                        .type = "authentication_error",
+                        .param = {},
+                        .code = "invalid_api_key"},
+                       {{"www-authenticate", "Bearer"}});
+  }
+  if (!options_.shares_prefixes) head.cache_salt = options_.keys.at(*key).salt;
+  return nullptr;
+}
+
+bool Server::allows_origin(std::string_view origin) const {
+  return std::ranges::any_of(options_.cors_origins, [&](const std::string& allowed) {
+    return allowed == "*" || allowed == origin;
+  });
+}
+
+// Browsers send requests of any page to any address: without a key, only our own page and tools
+// that are no browser may ask, and only by a name that is ours.
+std::unique_ptr<ReplySource> Server::check_origin(const HttpRequest& head) const {
+  const std::string_view origin = head.header("origin");
+  const std::string_view host = head.header("host");
+  if (!origin.empty() && !is_same_origin(origin, host) && !allows_origin(origin)) {
+    return error_reply(head.path, {.http_status = 403,
+                                   .message = "pages of other sites may not ask this server; allow "
+                                              "them with --cors-origins",
+                                   .type = "permission_error",
+                                   .param = {},
+                                   .code = "origin_not_allowed"});
+  }
+  if (options_.keys.is_empty() && !is_own_host(host, options_.allowed_hosts)) {
+    return error_reply(head.path, {.http_status = 403,
+                                   .message = "this name is not the server's; allow it with "
+                                              "--allowed-hosts, or set an API key",
+                                   .type = "permission_error",
+                                   .param = {},
+                                   .code = "host_not_allowed"});
+  }
+  return nullptr;
+}
+
+std::unique_ptr<ReplySource> Server::preflight(const HttpRequest& head) const {
+  if (head.header("origin").empty() || !allows_origin(head.header("origin"))) return nullptr;
+  HttpHead reply{.status = 204, .content_type = {}};
+  reply.headers = {{"access-control-allow-methods", "GET, POST, OPTIONS"},
+                   {"access-control-allow-headers",
+                    "authorization, content-type, x-api-key, x-request-id, anthropic-version"},
+                   {"access-control-max-age", "86400"}};
+  return std::make_unique<WholeReply>(std::move(reply), "");
+}
+
+std::unique_ptr<ReplySource> Server::check(HttpRequest& head) {
+  const std::string_view given = head.header("x-request-id");
+  head.id = is_request_id(given) ? std::string(given) : new_request_id();
+  if (auto reply = check_origin(head)) return reply;
+  if (head.method == "OPTIONS") {
+    if (auto reply = preflight(head)) return reply;
+  }
+  const Route* route = find_route(head.method, head.path);
+  // Without a key nobody learns which paths there are.
+  if (route == nullptr || route->access == Route::Access::kKey) {
+    if (auto reply = check_key(head)) return reply;
+  }
+  if (route == nullptr) {
+    const std::string methods = methods_of(head.path);
+    if (methods.empty()) {
+      return error_reply(head.path,
+                         {.http_status = 404,
+                          .message = fmt::format("there is no {}; GET /openapi.json lists "
+                                                 "what there is",
+                                                 head.path.substr(0, 64)),
+                          .param = {},
+                          .code = "not_found"});
+    }
+    return error_reply(head.path,
+                       {.http_status = 405,
+                        .message = fmt::format("{} answers to {}", head.path, methods),
+                        .param = {},
+                        .code = "method_not_allowed"},
+                       {{"allow", methods}});
+  }
+  if (!route->is_generation) return nullptr;
+  if (is_draining_) {
+    return error_reply(head.path,
+                       {.http_status = 503,
+                        .message = "the server is shutting down",
+                        .type = "server_error",
+                        .param = {},
+                        .code = "shutting_down"},
+                       {{"retry-after", "5"}});
+  }
+  if (admission_.is_full(key_of(head))) return too_busy(head.path);
+  return nullptr;
+}
+
+std::unique_ptr<ReplySource> Server::too_busy(std::string_view path) {
+  metrics_.count_refused();
+  return error_reply(path,
+                     {.http_status = 429,
+                      .message = "too many requests wait already; try again in a moment",
+                      .type = "rate_limit_error",
+                      .param = {},
+                      .code = "rate_limit_exceeded"},
+                     {{"retry-after", std::to_string(admission_.retry_after())}});
+}
+
+bool Server::is_quick(const HttpRequest& request) const {
+  const Route* route = find_route(request.method, request.path);
+  return route == nullptr || route->is_quick;
+}
+
+std::unique_ptr<ReplySource> Server::handle(HttpRequest request) {
+  const Route* route = find_route(request.method, request.path);
+  const std::string path = request.path;
+  try {
+    return route->handle(*this, std::move(request));
+  } catch (const std::exception&) {  // std::bad_alloc, and what a library threw past its caller
+    return error_reply(path, {.http_status = 500,
+                              .message = "there was not enough memory for this request",
+                              .type = "server_error",
+                              .param = {},
+                              .code = "out_of_memory"});
+  }
+}
+
+std::unique_ptr<ReplySource> Server::refuse(const HttpProblem& problem) {
+  return error_reply(
+      "", {.http_status = problem.status, .message = problem.message, .param = {}, .code = {}});
+}
+
+void Server::decorate(const HttpRequest& request, HttpHeaders& headers) const {
+  if (!request.id.empty()) headers.emplace_back("x-request-id", request.id);
+  headers.emplace_back("x-content-type-options", "nosniff");
+  const std::string_view origin = request.header("origin");
+  if (!origin.empty() && !options_.cors_origins.empty() && allows_origin(origin)) {
+    const bool is_for_all =
+        std::ranges::find(options_.cors_origins, "*") != options_.cors_origins.end();
+    headers.emplace_back("access-control-allow-origin", is_for_all ? "*" : std::string(origin));
+    headers.emplace_back("access-control-expose-headers", "x-request-id, retry-after");
+    headers.emplace_back("vary", "origin");
+  }
+}
+
+void Server::finished(const ExchangeRecord& record) {
+  metrics_.count_http(record.method, record.path, record.status,
+                      std::chrono::duration<double>(record.time).count());
+}
+
+}  // namespace ingot

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server: a TextEngine behind HTTP. Knows the routes, who may use them, and what is logged;
+// HttpServer moves the bytes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/openai_request.h"
+#include "server/admission.h"
+#include "server/api_keys.h"
+#include "server/http_service.h"
+#include "server/metrics.h"
+
+namespace ingot {
+
+struct ServerOptions {
+  std::vector<std::string> model_names;  // the first is told; at least one
+  std::string version;
+  ApiKeys keys;                            // none: everybody may ask
+  bool shares_prefixes = false;            // between keys
+  std::vector<std::string> cors_origins;   // "*": all; none: no page of another site may ask
+  std::vector<std::string> allowed_hosts;  // names that Host may have, beside addresses; "*": any
+  AdmissionLimits admission;
+  bool logs_requests = true;
+};
+
+struct Route {
+  enum class Access : uint8_t { kPublic, kKey };
+  std::string_view method;
+  std::string_view path;
+  Access access;
+  bool is_quick;       // answered on the I/O thread
+  bool is_generation;  // counts for admission
+  std::unique_ptr<ReplySource> (*handle)(class Server& server, HttpRequest request);
+};
+
+// handle() on any thread; the rest as HttpService says. Outlives the HttpServer.
+class Server final : public HttpService {
+ public:
+  Server(TextEngine& engine, ServerOptions options);
+
+  std::unique_ptr<ReplySource> check(HttpRequest& head) override;
+  bool is_quick(const HttpRequest& request) const override;
+  std::unique_ptr<ReplySource> handle(HttpRequest request) override;
+  std::unique_ptr<ReplySource> refuse(const HttpProblem& problem) override;
+  void decorate(const HttpRequest& request, HttpHeaders& headers) const override;
+  void finished(const ExchangeRecord& record) override;
+
+  // New requests are refused from now on.
+  void drain() { is_draining_ = true; }
+  // The engine makes no progress: /livez says so.
+  void set_stuck(bool is_stuck) { is_stuck_ = is_stuck; }
+  bool is_draining() const { return is_draining_; }
+  bool is_stuck() const { return is_stuck_; }
+
+  // For routes.
+  TextEngine& engine() { return engine_; }
+  const OpenAiParser& parser() const { return parser_; }
+  const ServerOptions& options() const { return options_; }
+  const std::string& model_name() const { return options_.model_names.front(); }
+  bool has_model(std::string_view name) const;
+  int64_t created() const { return created_; }
+  Admission& admission() { return admission_; }
+  ServerMetrics& metrics() { return metrics_; }
+  std::optional<size_t> key_of(const HttpRequest& request) const;
+  std::unique_ptr<ReplySource> too_busy(std::string_view path);
+
+ private:
+  std::unique_ptr<ReplySource> check_origin(const HttpRequest& head) const;
+  std::unique_ptr<ReplySource> check_key(HttpRequest& head) const;
+  std::unique_ptr<ReplySource> preflight(const HttpRequest& head) const;
+  bool allows_origin(std::string_view origin) const;
+
+  TextEngine& engine_;
+  const ServerOptions options_;
+  const OpenAiParser parser_;
+  Admission admission_;
+  ServerMetrics metrics_;
+  const int64_t created_;
+  std::atomic<bool> is_draining_ = false;
+  std::atomic<bool> is_stuck_ = false;
+};
+
+std::span<const Route> routes();
+// A request id that is ours: 24 hexadecimal digits.
+std::string new_request_id();
+
+}  // namespace ingot
