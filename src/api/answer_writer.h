@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,10 @@ class AnswerWriter {
   // not appends the whole body when `status` is ok and nothing otherwise: the caller then answers
   // with fail().
   virtual void end(const Status& status, std::string& out) = 0;
+  // Why an answer was broken off although the engine is well: it ran out of time or was cancelled.
+  // A writer that streams tells it in end(); one that does not then appends nothing in end(), and
+  // the caller answers with fail() of this.
+  virtual std::optional<OpenAiError> broken_off() const { return std::nullopt; }
   // The body of an error in this protocol; in the middle of a stream, as an event.
   virtual std::string fail(const OpenAiError& error) const = 0;
 };

@@ -190,23 +190,22 @@ class BatchFile::Runner {
     Status status = job.status();
     // Without its weights the engine answers nothing more: stop rather than fail line by line.
     if (status.code() == StatusCode::kIo || status.code() == StatusCode::kCancelled) return status;
-    if (!status.is_ok()) {
-      const OpenAiError error = to_openai_error(status);
+    std::optional<OpenAiError> error = job.broken_off();
+    if (!status.is_ok()) error = to_openai_error(status);
+    if (error) {
       return write_failure(
-          reply_line(flying.number, flying.custom_id, error.http_status, error_body(error)));
+          reply_line(flying.number, flying.custom_id, error->http_status, error_body(*error)));
     }
     const bool is_chat = job.request().endpoint == OpenAiEndpoint::kChat;
-    const Json body =
-        job.reply({.id = fmt::format("{}-{}", is_chat ? "chatcmpl" : "cmpl", flying.number),
-                   .created = std::time(nullptr),
-                   .model = engine_.model().name,
-                   .tokenizer = nullptr});
+    Json body = job.reply({.id = fmt::format("{}-{}", is_chat ? "chatcmpl" : "cmpl", flying.number),
+                           .created = std::time(nullptr),
+                           .model = engine_.model().name,
+                           .tokenizer = nullptr});
     BatchProgress& progress = file_.progress_;
-    const Json& usage = body["usage"];
-    progress.prompt_tokens += usage["prompt_tokens"].get<int64_t>();
-    progress.answer_tokens += usage["completion_tokens"].get<int64_t>();
-    progress.reused_tokens += usage["prompt_tokens_details"]["cached_tokens"].get<int64_t>();
-    return write(reply_line(flying.number, flying.custom_id, 200, body));
+    progress.prompt_tokens += job.counts().prompt_tokens;
+    progress.answer_tokens += job.counts().generated_tokens;
+    progress.reused_tokens += job.counts().reused_tokens;
+    return write(reply_line(flying.number, flying.custom_id, 200, std::move(body)));
   }
 
   Status write_failure(const std::string& line) {

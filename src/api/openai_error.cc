@@ -22,6 +22,25 @@ OpenAiError to_openai_error(const Status& status, std::string param) {
   }
 }
 
+std::optional<OpenAiError> broken_off_error(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+    case FinishReason::kLength:
+      return std::nullopt;
+    case FinishReason::kDeadline:
+      return OpenAiError{.http_status = 504,
+                         .message = "the request ran out of time before its answer was complete",
+                         .type = "server_error",
+                         .code = "timeout"};
+    case FinishReason::kCancelled:
+      return OpenAiError{.http_status = 503,
+                         .message = "the request was cancelled before its answer was complete",
+                         .type = "server_error",
+                         .code = "cancelled"};
+  }
+  return std::nullopt;
+}
+
 Json error_body(const OpenAiError& error) {
   const auto text_or_null = [](const std::string& text) {
     return text.empty() ? Json() : Json(text);

@@ -3,10 +3,12 @@
 // error object.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/json.h"
 #include "base/status.h"
+#include "ingot/engine.h"
 
 namespace ingot {
 
@@ -20,6 +22,9 @@ struct OpenAiError {
 
 // Wrong input is the client's (400), everything else ours (500). `param` may be empty.
 OpenAiError to_openai_error(const Status& status, std::string param = {});
+// What is told of an answer that was broken off, for which OpenAI's API has no finish reason: the
+// code is "timeout" or "cancelled". Nothing for one that came to its end.
+std::optional<OpenAiError> broken_off_error(FinishReason reason);
 // {"error": {"message", "type", "param", "code"}}
 Json error_body(const OpenAiError& error);
 

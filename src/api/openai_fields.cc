@@ -234,9 +234,13 @@ Status read_response_format(Draft& /*draft*/, const Json& value) {
 
 Status read_stream_options(Draft& draft, const Json& value) {
   if (!value.is_object()) return Status::invalid_argument("must be an object");
-  const auto usage = value.find("include_usage");
-  if (usage == value.end() || usage->is_null()) return Status::ok();
-  return read_bool(*usage, draft.result.includes_usage);
+  const auto read = [&](const char* name, bool& out) {
+    const auto option = value.find(name);
+    if (option == value.end() || option->is_null()) return Status::ok();
+    return read_bool(*option, out);
+  };
+  INGOT_TRY(read("include_usage", draft.result.includes_usage));
+  return read("continuous_usage_stats", draft.result.continuous_usage);
 }
 
 Status read_metadata(Draft& /*draft*/, const Json& value) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A parsed request on its way through the engine: submits each of its prompts and gathers their
-// answers until all are over. For replies that are sent whole.
+// answers until all are over. For replies that are sent whole and waited for.
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "api/answer_collector.h"
 #include "api/openai_reply.h"
 #include "api/openai_request.h"
 #include "ingot/engine.h"
@@ -26,22 +28,23 @@ class OpenAiJob {
   bool poll(std::chrono::milliseconds time);
   // Once over: how the first prompt that failed did.
   Status status() const { return status_; }
+  // Once over and ok: the error to answer with where an answer did not come to its end.
+  const std::optional<OpenAiError>& broken_off() const { return collector_.broken_off(); }
   // Once over and ok. `info.tokenizer` is filled in.
   Json reply(ReplyInfo info) const;
 
   const OpenAiRequest& request() const { return request_; }
-  const std::vector<CollectedAnswer>& answers() const { return answers_; }
+  const AnswerCounts& counts() const { return collector_.counts(); }
   size_t prompts() const { return streams_.size(); }
 
  private:
   OpenAiJob(TextEngine& engine, OpenAiRequest request)
-      : engine_(&engine), request_(std::move(request)) {}
-  void take(size_t prompt, TextEvent event);
+      : engine_(&engine), request_(std::move(request)), collector_(request_) {}
 
   TextEngine* engine_;
   OpenAiRequest request_;
+  AnswerCollector collector_;
   std::vector<std::unique_ptr<TextStream>> streams_;  // [prompt]; null once it is over
-  std::vector<CollectedAnswer> answers_;              // [prompt]
   Status status_;
 };
 

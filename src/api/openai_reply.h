@@ -4,32 +4,18 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
+#include "api/answer_collector.h"
+#include "api/answer_counts.h"
 #include "api/openai_request.h"
 #include "base/json.h"
 #include "ingot/engine.h"
 #include "tokenizer/tokenizer.h"
 
 namespace ingot {
-
-struct CollectedChoice {
-  std::vector<TokenId> ids;
-  std::string text;
-  std::vector<PositionLogprobs> logprobs;  // one for each id, when asked for
-  FinishReason reason = FinishReason::kStop;
-};
-
-// All answers to one prompt.
-struct CollectedAnswer {
-  std::vector<TokenId> prompt_ids;
-  std::string prompt;                          // the text, when it was given as one
-  std::shared_ptr<const PromptReport> report;  // null: the prompt was not computed
-  std::vector<CollectedChoice> choices;
-};
 
 struct ReplyInfo {
   std::string id;              // "chatcmpl-..." or "cmpl-..."
@@ -38,8 +24,13 @@ struct ReplyInfo {
   const Tokenizer* tokenizer;  // null: tokens are told as "token_id:N"
 };
 
-// `answers` has one entry for each of request.requests.
+// `answers` has one entry for each of request.requests, whose prompts are ids.
 Json openai_reply(const OpenAiRequest& request, std::span<const CollectedAnswer> answers,
-                  const ReplyInfo& info);
+                  const AnswerCounts& counts, const ReplyInfo& info);
+
+// The prompt as an echo shows it.
+std::string echoed_prompt(const OpenAiRequest& request, size_t prompt, const Tokenizer* tokenizer);
+// One of OpenAI's. The reason is not one that breaks an answer off.
+std::string_view openai_finish_reason(FinishReason reason);
 
 }  // namespace ingot

@@ -22,8 +22,6 @@ std::shared_ptr<const Tokenizer> tokenizer() {
 
 CollectedAnswer answer() {
   CollectedAnswer answer;
-  answer.prompt_ids = {2, 6, 7};
-  answer.prompt = "abé";
   PromptReport report;
   report.tokens = 3;
   report.reused_tokens = 2;
@@ -41,12 +39,17 @@ CollectedAnswer answer() {
 Json reply(const OpenAiRequest& request, const CollectedAnswer& given) {
   static const std::shared_ptr<const Tokenizer> kTokenizer = tokenizer();
   const std::vector<CollectedAnswer> answers(request.requests.size(), given);
-  return openai_reply(request, answers,
+  const auto prompts = static_cast<int64_t>(answers.size());
+  const AnswerCounts counts{
+      .prompt_tokens = 3 * prompts, .reused_tokens = 2 * prompts, .generated_tokens = 2 * prompts};
+  return openai_reply(request, answers, counts,
                       {.id = "x-1", .created = 7, .model = "m", .tokenizer = kTokenizer.get()});
 }
 
 OpenAiRequest request(OpenAiEndpoint endpoint, bool with_logprobs) {
   OpenAiRequest request{.endpoint = endpoint, .requests = {TextRequest{}}, .seed = 5};
+  request.requests[0].prompt_ids = {2, 6, 7};
+  request.prompt_texts = {"abé"};
   if (with_logprobs) request.requests[0].sampling.logprobs = 2;
   return request;
 }
@@ -57,7 +60,10 @@ TEST(OpenAiReply, AChatHasTheShapeThatClientsRead) {
       R"({"id":"x-1","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,)"
       R"("message":{"role":"assistant","content":" ab","refusal":null},"logprobs":null,)"
       R"("finish_reason":"length"}],"usage":{"prompt_tokens":3,"completion_tokens":2,)"
-      R"("total_tokens":5,"prompt_tokens_details":{"cached_tokens":2}},)"
+      R"("total_tokens":5,"prompt_tokens_details":{"cached_tokens":2},)"
+      R"("completion_tokens_details":{"reasoning_tokens":0}},)"
+      R"("timings":{"cache_n":2,"prompt_n":1,"prompt_ms":0.0,"prompt_per_second":0.0,)"
+      R"("predicted_n":2,"predicted_ms":0.0,"predicted_per_second":0.0},)"
       R"("system_fingerprint":null,"seed":5})");
 }
 
@@ -102,9 +108,8 @@ TEST(OpenAiReply, AnEchoTellsOfThePromptToo) {
   EXPECT_EQ(logprobs["token_logprobs"][1], -3.0);
   EXPECT_EQ(logprobs["top_logprobs"][1].size(), 2U);  // the best, and the token itself
   EXPECT_EQ(logprobs["text_offset"], Json::array({0, 2, 2, 3, 5}));  // in characters
-  CollectedAnswer by_ids = answer();
-  by_ids.prompt.clear();
-  EXPECT_EQ(reply(echo, by_ids)["choices"][0]["text"], "abé ab");
+  echo.prompt_texts = {""};                                          // it was given as ids
+  EXPECT_EQ(reply(echo, answer())["choices"][0]["text"], "abé ab");
 }
 
 TEST(OpenAiReply, IdsAndPromptLogprobsAreToldWhenAskedFor) {
@@ -125,6 +130,7 @@ TEST(OpenAiReply, IdsAndPromptLogprobsAreToldWhenAskedFor) {
 TEST(OpenAiReply, SeveralPromptsShareOneList) {
   OpenAiRequest two = request(OpenAiEndpoint::kCompletions, false);
   two.requests.push_back(two.requests[0]);
+  two.prompt_texts.push_back(two.prompt_texts[0]);
   two.warnings = {"w"};
   const Json body = reply(two, answer());
   ASSERT_EQ(body["choices"].size(), 2U);

@@ -25,9 +25,12 @@ struct OpenAiRequest {
   OpenAiEndpoint endpoint = OpenAiEndpoint::kChat;
   std::string model = {};                  // as asked for
   std::vector<TextRequest> requests = {};  // one for each prompt, alike but for it; at least one
-  int64_t seed = 0;                        // given, or drawn
+  std::vector<std::string> prompt_texts =
+      {};            // as given, once the prompts are ids: see encode_prompts()
+  int64_t seed = 0;  // given, or drawn
   bool streams = false;
-  bool includes_usage = false;  // stream_options
+  bool includes_usage = false;    // stream_options
+  bool continuous_usage = false;  // with every event of the stream
   bool echoes = false;
   bool returns_token_ids = false;
   bool tokens_as_ids = false;  // return_tokens_as_token_ids
