@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine would tell, for tests of writers, and a toy notation of calls: "[name{...}]".
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/answer_parts.h"
+#include "api/answer_writer.h"
+
+namespace ingot {
+
+inline TextEvent prompt_event(int64_t tokens, int64_t reused = 0, double seconds = 0) {
+  PromptReport report;
+  report.tokens = tokens;
+  report.reused_tokens = reused;
+  report.prompt_seconds = seconds;
+  TextEvent event;
+  event.kind = TextEvent::Kind::kPrompt;
+  event.prompt = std::make_shared<const PromptReport>(std::move(report));
+  return event;
+}
+
+inline TextEvent token_event(std::string text, TokenId id = 0) {
+  TextEvent event;
+  event.id = id;
+  event.text = std::move(text);
+  return event;
+}
+
+inline TextEvent finish_event(FinishReason reason, std::string text = "") {
+  TextEvent event;
+  event.kind = TextEvent::Kind::kFinish;
+  event.reason = reason;
+  event.text = std::move(text);
+  return event;
+}
+
+// All that a writer says of these events and a good end.
+inline std::string told(AnswerWriter& writer, const std::vector<TextEvent>& events) {
+  std::string out;
+  writer.begin(out);
+  for (const TextEvent& event : events)
+    writer.take(0, event, out);
+  writer.end(Status::ok(), out);
+  return out;
+}
+
+class BracketParts final : public AnswerParts {
+ public:
+  void push(std::string_view text, std::vector<AnswerPart>& out) override {
+    using Kind = AnswerPart::Kind;
+    std::string run;
+    const auto flush = [&](Kind kind) {
+      if (!run.empty())
+        out.push_back({.kind = kind, .text = std::exchange(run, {}), .call = call_});
+    };
+    for (const char c : text) {
+      if (state_ == State::kText && c == '[') {
+        flush(Kind::kText);
+        state_ = State::kName;
+      } else if (state_ == State::kName && (c == '{' || c == ']')) {
+        out.push_back({.kind = Kind::kCall,
+                       .call = call_,
+                       .id = "call_" + std::to_string(call_),
+                       .name = std::exchange(run, {})});
+        state_ = c == '{' ? State::kArguments : State::kText;
+        if (c == '{') run += c;
+        if (c == ']') ++call_;
+      } else if (state_ == State::kArguments && c == ']') {
+        flush(Kind::kArguments);
+        state_ = State::kText;
+        ++call_;
+      } else {
+        run += c;
+      }
+    }
+    flush(state_ == State::kArguments ? Kind::kArguments : Kind::kText);  // names come whole here
+  }
+  void finish(std::vector<AnswerPart>& /*out*/) override {}
+
+ private:
+  enum class State : uint8_t { kText, kName, kArguments };
+  State state_ = State::kText;
+  size_t call_ = 0;
+};
+
+}  // namespace ingot
