@@ -17,7 +17,12 @@ TextSink::TextSink(TextSinkOptions options) : options_(std::move(options)) {
 void TextSink::on_prompt(const PromptReport& report) {
   TextEvent event;
   event.kind = TextEvent::Kind::kPrompt;
-  event.prompt = std::make_shared<const PromptReport>(report);
+  auto told = std::make_shared<PromptReport>(report);
+  // The engine's steps have no clock that would see the end of the prompt's last one.
+  const auto since_submit = std::chrono::steady_clock::now() - submitted_;
+  told->prompt_seconds =
+      std::max(0.0, std::chrono::duration<double>(since_submit).count() - told->queue_seconds);
+  event.prompt = std::move(told);
   push(std::move(event));
 }
 

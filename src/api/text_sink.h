@@ -63,6 +63,7 @@ class TextSink final : public RequestSink {
   void tell_best();
 
   const TextSinkOptions options_;
+  const std::chrono::steady_clock::time_point submitted_ = std::chrono::steady_clock::now();
   std::vector<Answer> answers_;  // engine thread only
   mutable std::mutex mutex_;
   std::condition_variable has_event_;

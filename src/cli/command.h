@@ -21,6 +21,7 @@ class Command {
 };
 
 std::unique_ptr<Command> make_run_command();
+std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_generate_command();
 std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_tokenize_command();

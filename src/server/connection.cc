@@ -135,7 +135,8 @@ Task<bool> Connection::serve_one(bool is_first) {
     exchange.is_head_request = head.method == "HEAD";
     exchange.keeps_alive = exchange.parser.keeps_alive() && !is_draining_ && !host_.is_draining;
     if (early != nullptr) {
-      // What is left of a refused body would be taken for the next request.
+      // What is left of a refused body would be taken for the next request; a short one is here.
+      if (!exchange.parser.is_done() && exchange.parser.push(inbox_)) exchange.keeps_alive = false;
       exchange.keeps_alive = exchange.keeps_alive && exchange.parser.is_done();
       goes_on = co_await respond(exchange, std::move(early));
     } else if ((goes_on = co_await read_body(exchange))) {

@@ -34,10 +34,10 @@ OpenAiError shutting_down() {
 }  // namespace
 
 Generation::Generation(GenerationParts parts)
-    : parts_(std::move(parts)), times_(parts_.requests.size()) {
+    : parts_(std::move(parts)), times_(parts_.request->requests.size()) {
   for (size_t i = 0; i < times_.size(); ++i) {
-    times_[i].max_tokens = parts_.requests[i].max_tokens;
-    times_[i].answers = parts_.requests[i].n;
+    times_[i].max_tokens = parts_.request->requests[i].max_tokens;
+    times_[i].answers = parts_.request->requests[i].n;
   }
 }
 
@@ -82,7 +82,7 @@ HttpHead Generation::head(int status) const {
 
 std::optional<ReplyPart> Generation::submit() {
   is_submitted_ = true;
-  for (const TextRequest& request : parts_.requests) {
+  for (const TextRequest& request : parts_.request->requests) {
     Result<std::unique_ptr<TextStream>> stream = parts_.engine.submit(request);
     if (!stream.is_ok()) {
       streams_.clear();
@@ -92,8 +92,6 @@ std::optional<ReplyPart> Generation::submit() {
     }
     streams_.push_back(*std::move(stream));
   }
-  // They hold the ids now.
-  parts_.requests.clear();
   for (const auto& stream : streams_)
     stream->notify(wake_);
   return std::nullopt;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/answer_writer.h"
+#include "api/openai_request.h"
 #include "ingot/engine.h"
 #include "server/admission.h"
 #include "server/metrics.h"
@@ -22,7 +23,7 @@ namespace ingot {
 struct GenerationParts {
   TextEngine& engine;  // outlives the source, as does `metrics`
   ServerMetrics& metrics;
-  std::vector<TextRequest> requests;  // one for each prompt, as token ids
+  std::unique_ptr<const OpenAiRequest> request;  // its prompts are ids; the writer reads it
   std::unique_ptr<AnswerWriter> writer;
   std::unique_ptr<Admission::Permit> permit;
   std::string path = {};     // whose protocol errors follow

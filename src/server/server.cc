@@ -42,13 +42,13 @@ bool is_request_id(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7F; });
 }
 
+}  // namespace
+
 int64_t unix_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
-
-}  // namespace
 
 std::string new_request_id() {
   thread_local std::mt19937_64 random(std::random_device{}());
@@ -79,6 +79,12 @@ std::optional<size_t> Server::key_of(const HttpRequest& request) const {
       });
   presented = is_bearer ? presented.substr(kBearer.size()) : request.header("x-api-key");
   return options_.keys.find(presented);
+}
+
+void Server::apply_key(const HttpRequest& http, OpenAiRequest& request) const {
+  if (http.cache_salt.empty()) return;
+  for (TextRequest& text : request.requests)
+    text.cache_salt = http.cache_salt + text.cache_salt;
 }
 
 std::unique_ptr<ReplySource> Server::check_key(HttpRequest& head) const {

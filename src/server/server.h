@@ -72,6 +72,8 @@ class Server final : public HttpService {
   Admission& admission() { return admission_; }
   ServerMetrics& metrics() { return metrics_; }
   std::optional<size_t> key_of(const HttpRequest& request) const;
+  // The key's namespace of cached prefixes, around whatever the request asked for.
+  void apply_key(const HttpRequest& http, OpenAiRequest& request) const;
   std::unique_ptr<ReplySource> too_busy(std::string_view path);
 
  private:
@@ -93,5 +95,6 @@ class Server final : public HttpService {
 std::span<const Route> routes();
 // A request id that is ours: 24 hexadecimal digits.
 std::string new_request_id();
+int64_t unix_seconds();
 
 }  // namespace ingot
