@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/ollama_reply.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/rfc3339.h"
+#include "api/token_text.h"
+
+namespace ingot {
+namespace {
+
+using Nanoseconds = std::chrono::nanoseconds;
+constexpr double kLeastLogprob = -9999;  // JSON has no infinity
+
+int64_t nanoseconds(std::chrono::steady_clock::duration time) {
+  return std::max<int64_t>(0, std::chrono::duration_cast<Nanoseconds>(time).count());
+}
+
+// One object of a reply: the common fields, and the answer's part under the endpoint's name.
+Json reply_line(OllamaEndpoint endpoint, const std::string& model,
+                std::chrono::system_clock::time_point now, std::string text, Json calls) {
+  Json line = {{"model", model}, {"created_at", rfc3339(now)}};
+  if (endpoint == OllamaEndpoint::kChat) {
+    Json message = {{"role", "assistant"}, {"content", std::move(text)}};
+    if (!calls.empty()) message["tool_calls"] = std::move(calls);
+    line["message"] = std::move(message);
+  } else {
+    line["response"] = std::move(text);
+    if (!calls.empty()) line["tool_calls"] = std::move(calls);
+  }
+  line["done"] = false;
+  return line;
+}
+
+class OllamaWriter final : public AnswerWriter {
+ public:
+  OllamaWriter(const OllamaRequest& request, OllamaReplyInfo info,
+               std::unique_ptr<AnswerParts> parts)
+      : endpoint_(request.endpoint),
+        model_(request.model),
+        streams_(request.chat.streams),
+        warnings_(request.chat.warnings),
+        info_(std::move(info)),
+        parts_(parts != nullptr ? std::move(parts) : std::make_unique<PlainParts>()) {}
+
+  bool streams() const override { return streams_; }
+  std::string_view content_type() const override {
+    return streams_ ? "application/x-ndjson" : "application/json";
+  }
+  void begin(std::string& /*out*/) override {}
+
+  void take(size_t prompt, TextEvent event, std::string& out) override {
+    if (prompt != 0 || event.choice != 0) return;
+    switch (event.kind) {
+      case TextEvent::Kind::kPrompt:
+        report_ = std::move(event.prompt);
+        prompt_time_ = event.time;
+        return;
+      case TextEvent::Kind::kToken:
+        ++tokens_;
+        if (event.logprobs) add_logprobs(*event.logprobs);
+        break;
+      case TextEvent::Kind::kFinish:
+        reason_ = event.reason;
+        finish_time_ = event.time;
+        break;
+      default:
+        return;
+    }
+    std::vector<AnswerPart> parts;
+    parts_->push(event.text, parts);
+    if (event.kind == TextEvent::Kind::kFinish) parts_->finish(parts);
+    for (AnswerPart& part : parts)
+      add(std::move(part));
+    if (event.kind == TextEvent::Kind::kFinish) close_call();
+    if (streams_ && (!text_.empty() || !calls_.empty())) append(next_line(), out);
+  }
+
+  void end(const Status& status, std::string& out) override {
+    if (!status.is_ok()) {
+      if (streams_) append(ollama_error_body(to_openai_error(status)), out);
+      return;
+    }
+    Json line = next_line();
+    line["done"] = true;
+    line["done_reason"] = std::string(to_string(reason_));
+    add_counts(line);
+    if (!warnings_.empty()) line["warnings"] = warnings_;
+    append(line, out);
+  }
+
+  std::string fail(const OpenAiError& error) const override {
+    return dump_json(ollama_error_body(error)) + (has_sent_ ? "\n" : "");
+  }
+
+ private:
+  void add(AnswerPart part) {
+    switch (part.kind) {
+      case AnswerPart::Kind::kText:
+        close_call();
+        text_ += part.text;
+        break;
+      case AnswerPart::Kind::kCall:
+        close_call();
+        open_call_ = std::move(part);
+        break;
+      case AnswerPart::Kind::kArguments:
+        if (open_call_) open_call_->text += part.text;
+        break;
+    }
+  }
+
+  // Arguments are an object here, so a call is told once it is whole.
+  void close_call() {
+    if (!open_call_) return;
+    const AnswerPart call = *std::exchange(open_call_, std::nullopt);
+    Result<Json> arguments =
+        call.text.empty() ? Result<Json>(Json::object()) : parse_json(call.text, "arguments");
+    if (!arguments.is_ok() || !arguments->is_object()) arguments = Json{{"arguments", call.text}};
+    calls_.push_back(
+        {{"id", call.id},
+         {"function",
+          {{"index", call.call}, {"name", call.name}, {"arguments", *std::move(arguments)}}}});
+  }
+
+  Json token_entry(TokenId id, float logprob) const {
+    TokenText token{.text = fmt::format("token_id:{}", id), .bytes = {}};
+    if (info_.tokenizer != nullptr) token = token_text(*info_.tokenizer, id);
+    Json bytes = Json::array();
+    for (const char byte : token.bytes)
+      bytes.push_back(static_cast<uint8_t>(byte));
+    return {{"token", token.text},
+            {"logprob", std::max(static_cast<double>(logprob), kLeastLogprob)},
+            {"bytes", std::move(bytes)}};
+  }
+
+  void add_logprobs(const PositionLogprobs& position) {
+    Json entry = token_entry(position.id, position.logprob);
+    if (!position.top.empty()) {
+      Json top = Json::array();
+      for (const TokenLogprob& other : position.top)
+        top.push_back(token_entry(other.id, other.logprob));
+      entry["top_logprobs"] = std::move(top);
+    }
+    logprobs_.push_back(std::move(entry));
+  }
+
+  // Of what has come since the last line; a whole reply has one.
+  Json next_line() {
+    Json line = reply_line(endpoint_, model_, info_.now(), std::exchange(text_, {}),
+                           std::exchange(calls_, Json::array()));
+    if (!logprobs_.empty()) line["logprobs"] = std::exchange(logprobs_, Json::array());
+    return line;
+  }
+
+  void add_counts(Json& line) const {
+    const double prompt_seconds = report_ != nullptr ? report_->prompt_seconds : 0;
+    line["total_duration"] = nanoseconds(finish_time_ - info_.started);
+    line["load_duration"] = 0;  // the model is always there
+    line["prompt_eval_count"] = report_ != nullptr ? report_->tokens : 0;
+    line["prompt_eval_duration"] = static_cast<int64_t>(prompt_seconds * 1e9);
+    line["eval_count"] = tokens_;
+    line["eval_duration"] = nanoseconds(finish_time_ - prompt_time_);
+  }
+
+  void append(const Json& line, std::string& out) {
+    out += dump_json(line);
+    if (streams_) out += '\n';
+    has_sent_ = streams_;
+  }
+
+  const OllamaEndpoint endpoint_;
+  const std::string model_;
+  const bool streams_;
+  const std::vector<std::string> warnings_;
+  const OllamaReplyInfo info_;
+  std::unique_ptr<AnswerParts> parts_;
+
+  std::string text_;  // of the next line
+  Json calls_ = Json::array();
+  Json logprobs_ = Json::array();
+  std::optional<AnswerPart> open_call_;  // its text: the arguments so far
+
+  std::shared_ptr<const PromptReport> report_;
+  std::chrono::steady_clock::time_point prompt_time_;
+  std::chrono::steady_clock::time_point finish_time_;
+  int64_t tokens_ = 0;
+  FinishReason reason_ = FinishReason::kStop;
+  bool has_sent_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerWriter> ollama_writer(const OllamaRequest& request, OllamaReplyInfo info,
+                                            std::unique_ptr<AnswerParts> parts) {
+  return std::make_unique<OllamaWriter>(request, std::move(info), std::move(parts));
+}
+
+Json ollama_load_reply(const OllamaRequest& request, std::chrono::system_clock::time_point now) {
+  Json line = reply_line(request.endpoint, request.model, now, "", Json::array());
+  line["done"] = true;
+  line["done_reason"] = request.is_unload ? "unload" : "load";
+  return line;
+}
+
+Json ollama_error_body(const OpenAiError& error) {
+  return {{"error", error.message}};
+}
+
+}  // namespace ingot
