@@ -23,7 +23,7 @@ namespace ingot {
 struct GenerationParts {
   TextEngine& engine;  // outlives the source, as does `metrics`
   ServerMetrics& metrics;
-  std::unique_ptr<const OpenAiRequest> request;  // its prompts are ids; the writer reads it
+  std::shared_ptr<const OpenAiRequest> request;  // its prompts are ids; the writer reads it
   std::unique_ptr<AnswerWriter> writer;
   std::unique_ptr<Admission::Permit> permit;
   std::string path = {};     // whose protocol errors follow

@@ -3,58 +3,39 @@
 #include <utility>
 #include <variant>
 
-#include "api/openai_prompts.h"
+#include "api/loaded_model.h"
 #include "api/openai_writer.h"
-#include "api/text_engine.h"
 #include "server/error_reply.h"
-#include "server/generation.h"
 #include "server/routes.h"
 #include "server/server.h"
+#include "server/start_generation.h"
 
 namespace ingot {
 namespace {
 
-OpenAiError no_such_model(const Server& server, std::string_view name) {
-  return {.http_status = 404,
-          .message = fmt::format("the model '{}' is not served here; this server has '{}'",
-                                 name.substr(0, 64), server.model_name()),
-          .param = "model",
-          .code = "model_not_found"};
-}
-
-Reply generate_openai(Server& server, HttpRequest http, OpenAiEndpoint endpoint) {
-  std::unique_ptr<Admission::Permit> permit = server.admission().enter(server.key_of(http));
+Reply generate(Server& server, const HttpRequest& http, OpenAiEndpoint endpoint) {
+  auto permit = server.admission().enter(server.key_of(http));
   if (permit == nullptr) return server.too_busy(http.path);
   auto parsed = server.parser().parse_text(endpoint, http.body);
   if (const auto* error = std::get_if<OpenAiError>(&parsed)) return error_reply(http.path, *error);
-  auto request = std::make_unique<OpenAiRequest>(std::get<OpenAiRequest>(std::move(parsed)));
-  if (!server.has_model(request->model))
-    return error_reply(http.path, no_such_model(server, request->model));
-  server.apply_key(http, *request);
-  if (const auto error = encode_prompts(server.engine(), *request))
-    return error_reply(http.path, *error);
-  const bool is_chat = endpoint == OpenAiEndpoint::kChat;
-  ReplyInfo info{.id = (is_chat ? "chatcmpl-" : "cmpl-") + http.id,
+  auto request = std::make_shared<OpenAiRequest>(std::get<OpenAiRequest>(std::move(parsed)));
+  if (const auto error = prepare(server, http, *request)) return error_reply(http.path, *error);
+  ReplyInfo info{.id = (endpoint == OpenAiEndpoint::kChat ? "chatcmpl-" : "cmpl-") + http.id,
                  .created = unix_seconds(),
                  .model = server.model_name(),
                  .tokenizer = server.engine().model().text.tokenizer.get()};
   auto writer = make_openai_writer(*request, std::move(info));
-  return std::make_unique<Generation>(GenerationParts{.engine = server.engine(),
-                                                      .metrics = server.metrics(),
-                                                      .request = std::move(request),
-                                                      .writer = std::move(writer),
-                                                      .permit = std::move(permit),
-                                                      .path = http.path});
+  return start_generation(server, http, std::move(permit), std::move(request), std::move(writer));
 }
 
 }  // namespace
 
 Reply chat_completions(Server& server, HttpRequest request) {
-  return generate_openai(server, std::move(request), OpenAiEndpoint::kChat);
+  return generate(server, request, OpenAiEndpoint::kChat);
 }
 
 Reply completions(Server& server, HttpRequest request) {
-  return generate_openai(server, std::move(request), OpenAiEndpoint::kCompletions);
+  return generate(server, request, OpenAiEndpoint::kCompletions);
 }
 
 Reply list_models(Server& server, HttpRequest /*request*/) {

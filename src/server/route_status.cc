@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/error_reply.h"
+#include "server/page.h"
 #include "server/routes.h"
 #include "server/server.h"
 
@@ -23,6 +24,10 @@ Reply readiness(Server& server, HttpRequest request) {
 
 Reply version(Server& server, HttpRequest /*request*/) {
   return json_reply({{"version", server.options().version}});
+}
+
+Reply page(Server& /*server*/, HttpRequest /*request*/) {
+  return std::make_unique<WholeReply>(web_page_head(), std::string(web_page()));
 }
 
 }  // namespace ingot

@@ -18,9 +18,22 @@ Reply chat_completions(Server& server, HttpRequest request);
 Reply completions(Server& server, HttpRequest request);
 Reply list_models(Server& server, HttpRequest request);
 
+// Anthropic: route_anthropic.cc
+Reply messages(Server& server, HttpRequest request);
+Reply count_message_tokens(Server& server, HttpRequest request);
+
+// Ollama: route_ollama.cc
+Reply ollama_chat(Server& server, HttpRequest request);
+Reply ollama_generate(Server& server, HttpRequest request);
+Reply ollama_tags(Server& server, HttpRequest request);
+Reply ollama_ps(Server& server, HttpRequest request);
+Reply ollama_show(Server& server, HttpRequest request);
+Reply ollama_version(Server& server, HttpRequest request);
+
 // The server itself: route_status.cc
 Reply health(Server& server, HttpRequest request);
 Reply readiness(Server& server, HttpRequest request);
 Reply version(Server& server, HttpRequest request);
+Reply page(Server& server, HttpRequest request);
 
 }  // namespace ingot
