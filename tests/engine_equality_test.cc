@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's promise: whatever runs beside a sequence, its tokens and its log-probabilities over
-// the whole vocabulary are those of its run alone, bit for bit. Random workloads with shared
-// prefixes, forks, cancels, pauses, preemptions, evictions, tiers, chunk sizes and threads, for
-// every type of cache. INGOT_EQUALITY_TRIALS sets how many, INGOT_EQUALITY_SEED replays one.
+// The engine's promise: whatever runs beside a sequence, its tokens, its log-probabilities over
+// the whole vocabulary and its embedding are those of its run alone, bit for bit. Random workloads
+// with shared prefixes, forks, cancels, pauses, preemptions, evictions, tiers, chunk sizes and
+// threads, for every type of cache. INGOT_EQUALITY_TRIALS sets how many, INGOT_EQUALITY_SEED
+// replays one.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -26,6 +28,7 @@ struct Heard {
   std::vector<std::vector<PositionLogprobs>> logprobs;
   std::vector<std::optional<FinishReason>> reasons;
   std::vector<std::optional<PositionLogprobs>> prompt_logprobs;
+  std::vector<float> embedding;
   std::optional<Status> end;
 };
 
@@ -41,6 +44,10 @@ class Listener final : public RequestSink {
     heard_->ids[static_cast<size_t>(choice)].push_back(id);
     if (logprobs != nullptr) heard_->logprobs[static_cast<size_t>(choice)].push_back(*logprobs);
     return true;
+  }
+  void on_embedding(std::span<const float> embedding) override {
+    EXPECT_TRUE(heard_->embedding.empty()) << "embedded twice";
+    heard_->embedding.assign(embedding.begin(), embedding.end());
   }
   void on_finish(int32_t choice, FinishReason reason) override {
     EXPECT_FALSE(heard_->reasons[static_cast<size_t>(choice)]) << "finished twice";
@@ -79,6 +86,7 @@ class Trial {
       check(i);
   }
   int64_t preemptions() const { return core_->stats().scheduler.preemptions; }
+  int64_t embeddings() const { return embeddings_; }
   int64_t reused() const { return core_->stats().scheduler.reused_tokens; }
 
  private:
@@ -141,6 +149,11 @@ class Trial {
       request.sampling.eos_ids = {static_cast<TokenId>(below(vocab))};
       request.sampling.logprobs = static_cast<int32_t>(vocab);
       if (chance(0.2)) request.sampling.prompt_logprobs = static_cast<int32_t>(vocab);
+      if (chance(0.2)) {
+        request.pooling = chance(0.7) ? Pooling::kMean : Pooling::kLast;
+        request.n = 1;
+        request.sampling.prompt_logprobs.reset();
+      }
       requests_.push_back(std::move(request));
     }
     heard_.resize(requests_.size());
@@ -189,10 +202,51 @@ class Trial {
       ASSERT_EQ(heard.end->code(), StatusCode::kInvalidArgument) << heard.end->message();
       return;
     }
+    if (request.pooling) return check_embedding(request, heard);
     for (int32_t choice = 0; choice < request.n; ++choice) {
       SCOPED_TRACE(fmt::format("request {} choice {}", i, choice));
       check_choice(request, heard, choice);
     }
+  }
+
+  // Against one forward pass over the whole prompt, by itself on one thread.
+  void check_embedding(const EngineRequest& request, const Heard& heard) {
+    if (heard.embedding.empty()) {
+      ASSERT_EQ(heard.reasons[0], FinishReason::kCancelled);
+      return;
+    }
+    ASSERT_FALSE(heard.reasons[0].has_value());
+    ASSERT_TRUE(heard.ids[0].empty());
+    const auto size = static_cast<int64_t>(request.prompt.size());
+    KvCacheOptions options{type_, kDefaultPageTokens, {}};
+    const auto pages = (size + kDefaultPageTokens - 1) / kDefaultPageTokens;
+    const size_t groups = cache_groups(model_->spec(), type_, kDefaultPageTokens).size();
+    options.pages_per_group.assign(groups, pages);
+    const KvCache cache = *KvCache::create(model_->spec(), options);
+    PageTable table(static_cast<size_t>(pages));
+    std::iota(table.begin(), table.end(), 0);
+    const std::vector<PageTable> tables(groups, table);
+    Batch batch{.tokens = request.prompt,
+                .sequences = {{size, 0, tables, size}},
+                .output_rows = {},
+                .hidden_rows = std::vector<int64_t>(static_cast<size_t>(size))};
+    std::iota(batch.hidden_rows.begin(), batch.hidden_rows.end(), 0);
+    ThreadPool pool(1);
+    Decoder decoder = *Decoder::create(model_, Exec(pool), type_);
+    ASSERT_TRUE(decoder.forward(batch, cache).is_ok());
+    const auto hidden = static_cast<size_t>(model_->spec().hidden);
+    const std::span<const float> states = decoder.hidden_states();
+    ASSERT_EQ(states.size(), hidden * request.prompt.size());
+    std::vector<float> expected(states.end() - static_cast<int64_t>(hidden), states.end());
+    for (size_t i = 0; i < hidden && request.pooling == Pooling::kMean; ++i) {
+      float sum = 0;
+      for (size_t row = 0; row < request.prompt.size(); ++row)
+        sum += states[row * hidden + i];
+      expected[i] = sum / static_cast<float>(size);
+    }
+    ASSERT_EQ(heard.embedding.size(), hidden);
+    ASSERT_EQ(std::memcmp(heard.embedding.data(), expected.data(), hidden * sizeof(float)), 0);
+    ++embeddings_;
   }
 
   void check_choice(const EngineRequest& request, const Heard& heard, int32_t choice) {
@@ -235,6 +289,7 @@ class Trial {
   std::vector<Heard> heard_;
   std::set<RequestId> paused_;
   bool pauses_ = false;
+  int64_t embeddings_ = 0;
 };
 
 const std::set<std::string> kModels = {
@@ -267,6 +322,7 @@ TEST_P(EngineEquality, HoldsForRandomWorkloads) {
   const uint64_t first = replay == nullptr ? 1 : std::strtoull(replay, nullptr, 10);
   int64_t preemptions = 0;
   int64_t reused = 0;
+  int64_t embeddings = 0;
   for (uint64_t seed = first; seed < first + (replay == nullptr ? trials : 1); ++seed) {
     SCOPED_TRACE(fmt::format("INGOT_EQUALITY_SEED={}", seed));
     Trial trial(all[seed % all.size()], GetParam(), seed);
@@ -274,10 +330,12 @@ TEST_P(EngineEquality, HoldsForRandomWorkloads) {
     if (HasFailure()) return;
     preemptions += trial.preemptions();
     reused += trial.reused();
+    embeddings += trial.embeddings();
   }
   if (replay != nullptr) return;
   EXPECT_GT(preemptions, 0);
   EXPECT_GT(reused, 0);
+  EXPECT_GT(embeddings, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, EngineEquality,

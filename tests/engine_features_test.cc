@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 
 #include "api/text_engine.h"
@@ -30,12 +32,16 @@ struct Heard final : public RequestSink {
     if (logprobs != nullptr) sum += logprobs->logprob;
     return true;
   }
+  void on_embedding(std::span<const float> values) override {
+    embedding.assign(values.begin(), values.end());
+  }
   void on_finish(int32_t /*choice*/, FinishReason reason) override { reasons.push_back(reason); }
   void on_end(const Status& status) override { end = status; }
 
   PromptReport prompt;
   std::vector<std::vector<TokenId>> ids;
   std::vector<FinishReason> reasons;
+  std::vector<float> embedding;
   double sum = 0;
   std::optional<Status> end;
 };
@@ -217,6 +223,27 @@ TEST(Engine, EndsARequestAtItsDeadline) {
   EXPECT_EQ(heard->ids[0].size(), 9U);  // steps at 6 ... 14
 }
 
+TEST(Engine, EmbeddingsOfTheLastTokenReuseThePrefixAndThoseOfAllTokensDoNot) {
+  auto core = *EngineCore::create(tiny_model(), small_options());
+  EngineRequest request = request_of(std::vector<TokenId>(40, 11), 5);
+  for (const Pooling pooling : {Pooling::kMean, Pooling::kLast}) {
+    ++request.prompt[0];  // nothing is cached of it
+    request.pooling = pooling;
+    const auto cold = run(*core, request);
+    const auto warm = run(*core, request);
+    ASSERT_TRUE(cold->end->is_ok()) << cold->end->message();
+    EXPECT_EQ(cold->embedding.size(), static_cast<size_t>(core->model().spec().hidden));
+    EXPECT_EQ(warm->embedding, cold->embedding);
+    EXPECT_EQ(warm->prompt.tokens, 40);
+    EXPECT_EQ(warm->prompt.reused_tokens, pooling == Pooling::kLast ? 39 : 0);
+    EXPECT_TRUE(warm->ids.empty() && warm->reasons.empty());
+  }
+  EXPECT_EQ(core->stats().generated_tokens, 0);
+  request.n = 2;
+  EXPECT_THAT(core->add(1, request, std::make_shared<Heard>(), Instant(0)).message(),
+              ::testing::HasSubstr("pooling"));
+}
+
 TEST(Engine, RefusesWhatCanNeverRunAndNamesTheField) {
   auto core = *EngineCore::create(tiny_model(), small_options());
   const auto message = [&](EngineRequest request) {
@@ -342,6 +369,33 @@ TEST_F(TextEngineTest, BestOfTellsTheLikeliestAnswers) {
   request_.n = 1;
   request_.best_of = 6;
   EXPECT_EQ(text_of(*engine_, request_), all[0].second);
+}
+
+TEST_F(TextEngineTest, AnEmbeddingIsOneEventAfterThePrompts) {
+  const auto embedding_of = [&](Pooling pooling, std::string prompt) {
+    request_.pooling = pooling;
+    request_.prompt = std::move(prompt);
+    auto stream = *engine_->submit(request_);
+    const auto report = stream->next();
+    EXPECT_TRUE(report && report->kind == TextEvent::Kind::kPrompt);
+    const auto event = stream->next();
+    EXPECT_TRUE(event && event->kind == TextEvent::Kind::kEmbedding);
+    EXPECT_FALSE(stream->next().has_value());
+    EXPECT_TRUE(stream->status().is_ok()) << stream->status().message();
+    return event ? event->embedding : std::vector<float>();
+  };
+  const auto similarity = [](const std::vector<float>& a, const std::vector<float>& b) {
+    const auto dot = [](const std::vector<float>& x, const std::vector<float>& y) {
+      return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+    };
+    return dot(a, b) / std::sqrt(dot(a, a) * dot(b, b));
+  };
+  const auto cat = embedding_of(Pooling::kMean, "The cat sat on the mat.");
+  const auto kitten = embedding_of(Pooling::kMean, "The little cat sat on a mat.");
+  const auto other = embedding_of(Pooling::kMean, "She went to the shop to buy red apples!");
+  EXPECT_GT(similarity(cat, kitten), similarity(cat, other));
+  EXPECT_EQ(embedding_of(Pooling::kMean, "The cat sat on the mat."), cat);
+  EXPECT_NE(embedding_of(Pooling::kLast, "The cat sat on the mat."), cat);
 }
 
 TEST_F(TextEngineTest, APausedStreamCostsNothingAndGoesOnTheSame) {

@@ -60,6 +60,9 @@ struct BeamOptions {
   bool early_stopping = false;
 };
 
+// How the hidden states of a prompt's tokens become one vector.
+enum class Pooling : uint8_t { kMean, kLast };
+
 // The prompt is one of: text, token ids, or the messages of a chat (a JSON array as in OpenAI's
 // API) for the model's template.
 struct TextRequest {
@@ -80,6 +83,8 @@ struct TextRequest {
   int32_t priority = 0;           // lower runs first
   std::optional<std::chrono::nanoseconds> timeout;
   std::string cache_salt;  // cached prefixes are shared only within a salt
+  // An embedding instead of answers: n must be 1 and beam and prompt_logprobs unset.
+  std::optional<Pooling> pooling;
 };
 
 enum class FinishReason : uint8_t { kStop, kLength, kCancelled, kDeadline };
@@ -94,7 +99,7 @@ struct PromptReport {
 };
 
 struct TextEvent {
-  enum class Kind : uint8_t { kPrompt, kToken, kFinish };
+  enum class Kind : uint8_t { kPrompt, kToken, kFinish, kEmbedding };
   Kind kind = Kind::kToken;
   int32_t choice = 0;
   // kToken: the id and the text that is now certain, often none or that of several tokens. kFinish:
@@ -105,6 +110,7 @@ struct TextEvent {
   FinishReason reason = FinishReason::kStop;
   std::string stop;                            // the stop string that ended it, if one did
   std::shared_ptr<const PromptReport> prompt;  // kPrompt
+  std::vector<float> embedding;                // kEmbedding: [hidden size], not normalised
   std::chrono::steady_clock::time_point time;  // when the engine told of it
 };
 

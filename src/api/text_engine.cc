@@ -111,6 +111,7 @@ Result<std::unique_ptr<TextStream>> LocalEngine::submit(const TextRequest& reque
   inner.priority = request.priority;
   inner.timeout = request.timeout;
   inner.cache_salt = request.cache_salt;
+  inner.pooling = request.pooling;
   auto text_sink = std::make_shared<TextSink>(std::move(sink));
   INGOT_TRY(const RequestId id, engine_->submit(std::move(inner), text_sink));
   return std::unique_ptr<TextStream>(std::make_unique<Stream>(*engine_, id, std::move(text_sink)));

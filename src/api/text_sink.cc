@@ -51,6 +51,13 @@ bool TextSink::on_token(int32_t choice, TokenId id, const PositionLogprobs* logp
   return !has_stopped;
 }
 
+void TextSink::on_embedding(std::span<const float> embedding) {
+  TextEvent event;
+  event.kind = TextEvent::Kind::kEmbedding;
+  event.embedding.assign(embedding.begin(), embedding.end());
+  push(std::move(event));
+}
+
 void TextSink::on_finish(int32_t choice, FinishReason reason) {
   Answer& answer = answers_[static_cast<size_t>(choice)];
   TextEvent event;

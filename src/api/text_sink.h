@@ -38,6 +38,7 @@ class TextSink final : public RequestSink {
 
   void on_prompt(const PromptReport& report) override;
   bool on_token(int32_t choice, TokenId id, const PositionLogprobs* logprobs) override;
+  void on_embedding(std::span<const float> embedding) override;
   void on_finish(int32_t choice, FinishReason reason) override;
   void on_end(const Status& status) override;
 

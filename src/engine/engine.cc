@@ -22,6 +22,7 @@ class Engine::Counted final : public RequestSink {
   bool on_token(int32_t choice, TokenId id, const PositionLogprobs* logprobs) override {
     return sink_->on_token(choice, id, logprobs);
   }
+  void on_embedding(std::span<const float> embedding) override { sink_->on_embedding(embedding); }
   void on_finish(int32_t choice, FinishReason reason) override { sink_->on_finish(choice, reason); }
   void on_end(const Status& status) override {
     {

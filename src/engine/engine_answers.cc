@@ -2,6 +2,7 @@
 // What the engine does with a step's logits: scores prompts, draws tokens, forks answers, walks
 // beams, and tells the sinks.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/engine_core.h"
 
@@ -40,6 +41,34 @@ void EngineCore::deliver(const Delivery& delivery, std::span<const float> logits
     }
   }
   row = end;
+}
+
+// In float32, row after row: neither chunks nor a preemption change a bit.
+void EngineCore::pool(const Delivery& delivery, std::span<const float> hidden, Instant now) {
+  Sequence* sequence = scheduler_->find(delivery.sequence);
+  if (sequence == nullptr) return;
+  const RequestId id = answers_.at(delivery.sequence).request;
+  Active& active = requests_.at(id);
+  if (active.started < Instant(0)) active.started = now;
+  const bool is_mean = active.request.pooling == Pooling::kMean;
+  const size_t width = active.pooled.size();
+  for (int64_t row = 0; row < delivery.rows; ++row) {
+    const std::span<const float> state = hidden.subspan(static_cast<size_t>(row) * width, width);
+    for (size_t i = 0; i < width; ++i)
+      active.pooled[i] = is_mean ? active.pooled[i] + state[i] : state[i];
+  }
+  if (is_mean) sequence->request.first_scored += delivery.rows;
+  if (!delivery.is_last) return;
+  if (is_mean) {
+    for (float& value : active.pooled)
+      value /= static_cast<float>(sequence->prompt_size());
+  }
+  report_prompt(active, *sequence, now);
+  if (std::ranges::all_of(active.pooled, [](float value) { return std::isfinite(value); })) {
+    active.sink->on_embedding(active.pooled);
+    return end_request(id, Status::ok());
+  }
+  end_request(id, Status::internal("the model produced hidden states that are not finite numbers"));
 }
 
 // Row i says how likely the prompt's token i + 1 was; the last row belongs to the answer.

@@ -173,6 +173,11 @@ Status EngineCore::check(const EngineRequest& request) const {
           request.beam->width, request.n, options_.max_num_seqs);
     }
   }
+  if (request.pooling && (request.n != 1 || request.beam || request.sampling.prompt_logprobs)) {
+    return Status::invalid_argument(
+        "pooling makes an embedding and no answer: n must be 1, and beam and prompt_logprobs "
+        "unset");
+  }
   return validate(request.sampling, vocab);
 }
 
@@ -181,7 +186,8 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
   INGOT_TRY(check(request));
   const auto size = static_cast<int64_t>(request.prompt.size());
   const int64_t room = context_ - size;
-  const int64_t most = request.max_tokens < 0 ? room : std::min(request.max_tokens, room);
+  int64_t most = request.max_tokens < 0 ? room : std::min(request.max_tokens, room);
+  if (request.pooling) most = 0;
   SequenceRequest sequence;
   sequence.prompt = request.prompt;
   sequence.max_length = size + most;
@@ -194,6 +200,7 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
     const int64_t row_bytes = model().spec().vocab * static_cast<int64_t>(sizeof(float));
     sequence.max_chunk = std::max<int64_t>(kScoredLogitBytes / row_bytes, 1);
   }
+  if (request.pooling == Pooling::kMean) sequence.first_scored = 0;
   INGOT_TRY(const SequenceId first, scheduler_->add(std::move(sequence)));
   Active active;
   active.sink = std::move(sink);
@@ -201,6 +208,7 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
   active.sequences = {first};
   active.report.tokens = size;
   if (request.sampling.prompt_logprobs) active.report.logprobs.emplace_back();
+  if (request.pooling) active.pooled.resize(static_cast<size_t>(model().spec().hidden));
   if (request.beam) {
     BeamParams beam = *request.beam;
     beam.max_tokens = most;
@@ -232,11 +240,19 @@ bool EngineCore::step(Instant now) {
   // By id: a request may end, and its sequences with it, before the last of them has its turn.
   deliveries_.clear();
   for (const StepPlan::Item& item : plan.items)
-    deliveries_.push_back({item.sequence->id, output_rows(item), item.is_last});
+    deliveries_.push_back({item.sequence->id, output_rows(item), item.is_last, is_pooled(item)});
   scheduler_->commit(plan);
   size_t row = 0;
-  for (const Delivery& delivery : deliveries_)
-    deliver(delivery, *logits, row, now);
+  std::span<const float> hidden = decoder_->hidden_states();
+  for (const Delivery& delivery : deliveries_) {
+    if (!delivery.is_pooled) {
+      deliver(delivery, *logits, row, now);
+      continue;
+    }
+    const auto size = static_cast<size_t>(delivery.rows * model().spec().hidden);
+    pool(delivery, hidden.first(size), now);
+    hidden = hidden.subspan(size);
+  }
   stats_.times.sample += watch.lap();
   return true;
 }
@@ -245,6 +261,7 @@ void EngineCore::fill_batch(const StepPlan& plan) {
   batch_.tokens.clear();
   batch_.sequences.clear();
   batch_.output_rows.clear();
+  batch_.hidden_rows.clear();
   for (const StepPlan::Item& item : plan.items) {
     const Sequence& sequence = *item.sequence;
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
@@ -255,8 +272,9 @@ void EngineCore::fill_batch(const StepPlan& plan) {
                                 .tables = sequence.tables,
                                 .rope_length = sequence.request.rope_length});
     const int64_t rows = output_rows(item);
+    std::vector<int64_t>& wanted = is_pooled(item) ? batch_.hidden_rows : batch_.output_rows;
     for (int64_t i = item.tokens - rows; i < item.tokens; ++i)
-      batch_.output_rows.push_back(first_row + i);
+      wanted.push_back(first_row + i);
   }
 }
 
@@ -269,6 +287,11 @@ int64_t EngineCore::output_rows(const StepPlan::Item& item) {
                             std::max(sequence.request.first_scored, sequence.computed),
                         0);
   return std::max<int64_t>(scored, item.is_last ? 1 : 0);
+}
+
+bool EngineCore::is_pooled(const StepPlan::Item& item) const {
+  const Answer& answer = answers_.at(item.sequence->id);
+  return requests_.at(answer.request).request.pooling.has_value();
 }
 
 EngineStats EngineCore::stats() const {

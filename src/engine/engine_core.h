@@ -104,12 +104,14 @@ class EngineCore {
     std::vector<SequenceId> sequences;  // that still run
     std::optional<BeamSearch> beam;
     std::vector<std::vector<TokenLogprob>> beam_inputs;  // of `sequences`, once sampled
+    std::vector<float> pooled;                           // [hidden] so far, with `pooling`
   };
   // What became of a plan's item.
   struct Delivery {
     SequenceId sequence;
-    int64_t rows;  // of logits
-    bool is_last;  // the last of them is for sampling
+    int64_t rows;    // of logits, or of hidden states
+    bool is_last;    // the last of them is for sampling
+    bool is_pooled;  // hidden states are wanted, not logits
   };
   class CacheMemory;
 
@@ -121,7 +123,9 @@ class EngineCore {
   void expire(const StepPlan& plan);
   void fill_batch(const StepPlan& plan);
   static int64_t output_rows(const StepPlan::Item& item);
+  bool is_pooled(const StepPlan::Item& item) const;
   void deliver(const Delivery& delivery, std::span<const float> logits, size_t& row, Instant now);
+  void pool(const Delivery& delivery, std::span<const float> hidden, Instant now);
   void score_prompt(Sequence& sequence, Active& active, std::span<const float> logits, size_t row);
   void report_prompt(Active& active, const Sequence& sequence, Instant now);
   void start_answers(Sequence& sequence, Active& active, std::span<const float> logits);

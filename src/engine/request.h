@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct EngineRequest {
   std::optional<BeamParams> beam;
   int32_t priority = 0;  // lower runs first
   std::optional<std::chrono::nanoseconds> timeout;
-  std::string cache_salt;  // prefixes are shared only with requests of the same salt
+  std::string cache_salt;          // prefixes are shared only with requests of the same salt
+  std::optional<Pooling> pooling;  // no answer: the pooled hidden states of the prompt
 };
 
 // Hears of one request, on the engine thread: calls must be short. on_end() is the last one and
@@ -38,6 +40,8 @@ class RequestSink {
   virtual void on_prompt(const PromptReport& report) = 0;
   // A token of an answer; `logprobs` when asked. False ends this answer (a stop string).
   virtual bool on_token(int32_t choice, TokenId id, const PositionLogprobs* logprobs) = 0;
+  // The answer to a request with `pooling`, [hidden]; instead of tokens and on_finish().
+  virtual void on_embedding(std::span<const float> /*embedding*/) {}
   // An answer is over. The token that stopped it, if one did, was not handed to on_token().
   virtual void on_finish(int32_t choice, FinishReason reason) = 0;
   // ok, or why the request failed.

@@ -27,6 +27,7 @@ struct Batch {
   std::vector<TokenId> tokens;           // of all sequences, one after the other
   std::vector<BatchSequence> sequences;  // their `tokens` sum to tokens.size()
   std::vector<int64_t> output_rows;      // rows of `tokens` whose logits are wanted, ascending
+  std::vector<int64_t> hidden_rows;      // and whose last hidden state is, ascending
 };
 
 }  // namespace ingot

@@ -63,6 +63,9 @@ Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCach
       on_layer(i, std::span(hidden_).first(static_cast<size_t>(rows_ * model_->spec().hidden)));
   }
   const std::span<const float> logits = compute_logits(batch);
+  select(batch.hidden_rows, wanted_);
+  hidden_states_ = std::span(wanted_).first(batch.hidden_rows.size() *
+                                            static_cast<size_t>(model_->spec().hidden));
   INGOT_TRY(model_->checkpoint().check_intact());
   return logits;
 }
@@ -277,20 +280,25 @@ void Decoder::add_branch(const float* branch) {
   });
 }
 
+void Decoder::select(std::span<const int64_t> rows, std::vector<float>& out) {
+  const ModelSpec& spec = model_->spec();
+  const auto count = static_cast<int64_t>(rows.size());
+  if (count == 0) return;
+  grow(out, count * spec.hidden);
+  for (int64_t i = 0; i < count; ++i) {
+    const float* row = hidden_.data() + rows[static_cast<size_t>(i)] * spec.hidden;
+    std::copy_n(row, spec.hidden, out.data() + i * spec.hidden);
+  }
+  if (spec.has_final_norm)
+    normalize(spec.norm, model_->final_norm(), out.data(), out.data(), count, spec.hidden);
+}
+
 std::span<const float> Decoder::compute_logits(const Batch& batch) {
   const ModelSpec& spec = model_->spec();
   const auto rows = static_cast<int64_t>(batch.output_rows.size());
   if (rows == 0) return {};
-  grow(selected_, rows * spec.hidden);
+  select(batch.output_rows, selected_);
   grow(logits_, rows * spec.vocab);
-  for (int64_t i = 0; i < rows; ++i) {
-    const float* row = hidden_.data() + batch.output_rows[static_cast<size_t>(i)] * spec.hidden;
-    std::copy_n(row, spec.hidden, selected_.data() + i * spec.hidden);
-  }
-  if (spec.has_final_norm) {
-    normalize(spec.norm, model_->final_norm(), selected_.data(), selected_.data(), rows,
-              spec.hidden);
-  }
   activations_.set(selected_.data(), rows, spec.hidden);
   if (spec.embedding_dim > 0) {
     grow(projected_, rows * spec.embedding_dim);

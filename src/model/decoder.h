@@ -35,6 +35,9 @@ class Decoder {
   // output rows, [output_rows, vocab], valid until the next call. Fails only when the checkpoint
   // was truncated under the running program. Tokens and positions must be in range (INGOT_CHECK).
   Result<std::span<const float>> forward(const Batch& batch, const KvCache& cache);
+  // After forward(): what the head would see of the batch's hidden rows, behind the final norm,
+  // [hidden_rows, hidden]; valid until the next call.
+  std::span<const float> hidden_states() const { return hidden_states_; }
 
   // For tests and analysis: called with each layer's output, [rows, hidden].
   std::function<void(size_t layer, std::span<const float> hidden)> on_layer;
@@ -52,6 +55,8 @@ class Decoder {
   void normalize(const NormSpec& spec, const NormWeights& weights, const float* x, float* y,
                  int64_t rows, int64_t dim) const;
   void add_branch(const float* branch);
+  // The rows named, behind the final norm.
+  void select(std::span<const int64_t> rows, std::vector<float>& out);
   std::span<const float> compute_logits(const Batch& batch);
 
   std::shared_ptr<const Model> model_;
@@ -69,6 +74,8 @@ class Decoder {
   std::vector<float> q_, k_, v_, attended_;                      // [rows, heads * dim]
   std::vector<float> gate_, up_;                                 // [rows, ffn hidden]
   std::vector<float> selected_, projected_, logits_;
+  std::vector<float> wanted_;  // [hidden rows, hidden]
+  std::span<const float> hidden_states_;
 };
 
 }  // namespace ingot
