@@ -10,6 +10,8 @@ namespace ingot {
 
 void AnswerCounts::take(const TextEvent& event) {
   switch (event.kind) {
+    case TextEvent::Kind::kEmbedding:
+      break;
     case TextEvent::Kind::kPrompt:
       if (event.prompt == nullptr) return;
       reused_tokens += event.prompt->reused_tokens;

@@ -48,6 +48,16 @@ void add_listen_flags(CLI::App& command, ServeFlags& flags) {
                   "Names that clients may ask for; default: the file's name")
       ->type_name("NAME")
       ->group(kGroup);
+  command
+      .add_option_function<std::string>(
+          "--pooling",
+          [&flags](const std::string& name) {
+            flags.pooling = name == "last" ? Pooling::kLast : Pooling::kMean;
+          },
+          "How token vectors become one for /v1/embeddings: mean (default) or last")
+      ->check(CLI::IsMember({"mean", "last"}))
+      ->type_name("HOW")
+      ->group(kGroup);
 }
 
 void add_access_flags(CLI::App& command, ServeFlags& flags) {
@@ -158,6 +168,7 @@ Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& 
       return Status::invalid_argument("{} has no keys; put one on each line", flags.api_key_file);
     INGOT_TRY(options.keys.add(keys));
   }
+  options.pooling = flags.pooling;
   options.shares_prefixes = flags.shares_prefixes;
   options.cors_origins = flags.cors_origins;
   options.allowed_hosts = flags.allowed_hosts;

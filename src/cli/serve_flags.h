@@ -23,6 +23,7 @@ struct ServeFlags {
   bool shares_prefixes = false;
   std::vector<std::string> cors_origins, allowed_hosts;
   AdmissionLimits admission;
+  Pooling pooling = Pooling::kMean;
   double drain_seconds = 30;
 };
 

@@ -28,6 +28,17 @@ Reply generate(Server& server, const HttpRequest& http, OpenAiEndpoint endpoint)
   return start_generation(server, http, std::move(permit), std::move(request), std::move(writer));
 }
 
+Json model_object(Server& server, const std::string& name) {
+  return {{"id", name},
+          {"object", "model"},
+          {"created", server.created()},
+          {"owned_by", "ingot"},
+          {"root", server.model_name()},
+          {"parent", nullptr},
+          {"max_model_len", server.engine().context()},
+          {"permission", Json::array()}};
+}
+
 }  // namespace
 
 Reply chat_completions(Server& server, HttpRequest request) {
@@ -40,17 +51,15 @@ Reply completions(Server& server, HttpRequest request) {
 
 Reply list_models(Server& server, HttpRequest /*request*/) {
   Json data = Json::array();
-  for (const std::string& name : server.options().model_names) {
-    data.push_back({{"id", name},
-                    {"object", "model"},
-                    {"created", server.created()},
-                    {"owned_by", "ingot"},
-                    {"root", server.model_name()},
-                    {"parent", nullptr},
-                    {"max_model_len", server.engine().context()},
-                    {"permission", Json::array()}});
-  }
+  for (const std::string& name : server.options().model_names)
+    data.push_back(model_object(server, name));
   return json_reply({{"object", "list"}, {"data", std::move(data)}});
+}
+
+Reply show_model(Server& server, HttpRequest request) {
+  const std::string name = request.path.substr(std::string_view("/v1/models/").size());
+  if (server.has_model(name)) return json_reply(model_object(server, name));
+  return error_reply(request.path, no_such_model(server, name));
 }
 
 }  // namespace ingot

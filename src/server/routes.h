@@ -17,6 +17,12 @@ using Reply = std::unique_ptr<ReplySource>;
 Reply chat_completions(Server& server, HttpRequest request);
 Reply completions(Server& server, HttpRequest request);
 Reply list_models(Server& server, HttpRequest request);
+Reply show_model(Server& server, HttpRequest request);
+
+// Embeddings, of both: route_embeddings.cc
+Reply embeddings(Server& server, HttpRequest request);
+Reply ollama_embed(Server& server, HttpRequest request);
+Reply ollama_embeddings(Server& server, HttpRequest request);
 
 // Anthropic: route_anthropic.cc
 Reply messages(Server& server, HttpRequest request);

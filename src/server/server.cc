@@ -14,17 +14,25 @@
 namespace ingot {
 namespace {
 
+// A path that ends in "/*" stands for everything below it.
+bool matches(std::string_view pattern, std::string_view path) {
+  if (!pattern.ends_with("/*")) return pattern == path;
+  pattern.remove_suffix(1);
+  return path.size() > pattern.size() && path.starts_with(pattern);
+}
+
 const Route* find_route(std::string_view method, std::string_view path) {
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
-  const auto found = std::ranges::find_if(
-      routes(), [&](const Route& route) { return route.method == wanted && route.path == path; });
+  const auto found = std::ranges::find_if(routes(), [&](const Route& route) {
+    return route.method == wanted && matches(route.path, path);
+  });
   return found == routes().end() ? nullptr : &*found;
 }
 
 std::string methods_of(std::string_view path) {
   std::string methods;
   for (const Route& route : routes()) {
-    if (route.path == path)
+    if (matches(route.path, path))
       methods += fmt::format("{}{}", methods.empty() ? "" : ", ", route.method);
   }
   return methods;

@@ -30,7 +30,7 @@ struct ServerOptions {
   std::vector<std::string> cors_origins;   // "*": all; none: no page of another site may ask
   std::vector<std::string> allowed_hosts;  // names that Host may have, beside addresses; "*": any
   AdmissionLimits admission;
-  bool logs_requests = true;
+  Pooling pooling = Pooling::kMean;  // of embeddings
 };
 
 struct Route {

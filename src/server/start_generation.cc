@@ -11,17 +11,18 @@
 
 namespace ingot {
 
+OpenAiError no_such_model(const Server& server, std::string_view name) {
+  constexpr size_t kShownBytes = 64;
+  return {.http_status = 404,
+          .message = fmt::format("the model '{}' is not served here; this server has '{}'",
+                                 name.substr(0, kShownBytes), server.model_name()),
+          .param = "model",
+          .code = "model_not_found"};
+}
+
 std::optional<OpenAiError> prepare(Server& server, const HttpRequest& http,
                                    OpenAiRequest& request) {
-  if (!server.has_model(request.model)) {
-    constexpr size_t kShownBytes = 64;
-    return OpenAiError{
-        .http_status = 404,
-        .message = fmt::format("the model '{}' is not served here; this server has '{}'",
-                               request.model.substr(0, kShownBytes), server.model_name()),
-        .param = "model",
-        .code = "model_not_found"};
-  }
+  if (!server.has_model(request.model)) return no_such_model(server, request.model);
   server.apply_key(http, request);
   return encode_prompts(server.engine(), request);
 }

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "api/answer_writer.h"
 #include "api/openai_request.h"
@@ -15,6 +16,8 @@
 namespace ingot {
 
 class Server;
+
+OpenAiError no_such_model(const Server& server, std::string_view name);
 
 // Checks the model's name and turns the prompts into ids, or says why not.
 std::optional<OpenAiError> prepare(Server& server, const HttpRequest& http, OpenAiRequest& request);
