@@ -87,7 +87,7 @@ def comparable(results):
         assert key not in found, f"{key} stands there twice"
         if result["response"] and result["response"]["status_code"] == 200:
             body = result["response"]["body"]
-            del body["created"], body["usage"]["prompt_tokens_details"]
+            del body["created"], body["timings"], body["usage"]["prompt_tokens_details"]
             del body["seed"]  # drawn where none is given; greedy answers and beams do not use it
         found[key] = result
     return found
