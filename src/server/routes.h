@@ -36,6 +36,13 @@ Reply ollama_ps(Server& server, HttpRequest request);
 Reply ollama_show(Server& server, HttpRequest request);
 Reply ollama_version(Server& server, HttpRequest request);
 
+// Text alone: route_text.cc
+Reply tokenize(Server& server, HttpRequest request);
+Reply detokenize(Server& server, HttpRequest request);
+Reply apply_template(Server& server, HttpRequest request);
+Reply tokenizer_info(Server& server, HttpRequest request);
+Reply props(Server& server, HttpRequest request);
+
 // The server itself: route_status.cc
 Reply health(Server& server, HttpRequest request);
 Reply readiness(Server& server, HttpRequest request);

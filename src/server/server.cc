@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "api/loaded_model.h"
 #include "server/error_reply.h"
 #include "server/origin.h"
 
@@ -67,6 +68,12 @@ Server::Server(TextEngine& engine, ServerOptions options)
     : engine_(engine),
       options_(std::move(options)),
       parser_(openai_defaults(engine)),
+      text_(engine.model().text, {.model = options_.model_names.front(),
+                                  .build = "ingot " + options_.version,
+                                  .context = engine.context(),
+                                  .vocab = parser_.defaults().vocab,
+                                  .slots = options_.admission.running,
+                                  .sampling = engine.default_sampling()}),
       admission_(options_.admission, key_limits(options_.keys)),
       metrics_(options_.model_names.front(), engine.context()),
       created_(unix_seconds()) {}

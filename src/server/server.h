@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/openai_request.h"
+#include "api/tokenize_api.h"
 #include "server/admission.h"
 #include "server/api_keys.h"
 #include "server/http_service.h"
@@ -69,6 +70,7 @@ class Server final : public HttpService {
   const std::string& model_name() const { return options_.model_names.front(); }
   bool has_model(std::string_view name) const;
   int64_t created() const { return created_; }
+  const TokenizeApi& text() const { return text_; }
   Admission& admission() { return admission_; }
   ServerMetrics& metrics() { return metrics_; }
   std::optional<size_t> key_of(const HttpRequest& request) const;
@@ -85,6 +87,7 @@ class Server final : public HttpService {
   TextEngine& engine_;
   const ServerOptions options_;
   const OpenAiParser parser_;
+  const TokenizeApi text_;
   Admission admission_;
   ServerMetrics metrics_;
   const int64_t created_;
