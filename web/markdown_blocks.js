@@ -4,7 +4,7 @@
 // and link definitions. Each line is looked at a bounded number of times.
 //   {type: "paragraph", text} {type: "heading", level, text} {type: "rule"}
 //   {type: "code", language, text} {type: "quote", children}
-//   {type: "list", isOrdered, first, isTight, items: [{children, checked}]}
+//   {type: "list", isOrdered, first, isTight, items: [{children, checked, source}]}
 //   {type: "table", aligns, head: [text], rows: [[text]]}
 // Every block has `line`, the number of its first line, and `source`, what it was made from.
 
@@ -13,6 +13,7 @@ const kMarker = /^( {0,3})([-*+]|\d{1,9}[.)])(?:[ \t](.*)|)$/s;
 const kFence = /^( {0,3})(`{3,}|~{3,})(.*)$/s;
 const kHeading = /^ {0,3}(#{1,6})(?:[ \t]+(.*)|)$/s;
 const kRule = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;
+const kUnderline = /^ {0,3}(={2,}|-{2,})\s*$/;
 const kQuote = /^ {0,3}> ?/;
 
 export function parseBlocks(text) {
@@ -44,10 +45,16 @@ function blocksOf(lines, depth) {
 
 function readBlock(lines, at, depth) {
   const line = lines[at];
+  if (!hasMark(line)) return readTable(lines, at) || readParagraph(lines, at);
   return readFence(lines, at) || readHeading(line, at) ||
     (kRule.test(line) ? { block: { type: "rule" }, end: at + 1 } : null) ||
     (depth < kMostDepth && (readQuote(lines, at, depth) || readList(lines, at, depth))) ||
     readTable(lines, at) || readParagraph(lines, at);
+}
+
+// Whether a line begins like something else than text; most do not, and are spared the expressions.
+function hasMark(line) {
+  return "`~#*-_>+0123456789".includes(line[indentOf(line)] ?? " ");
 }
 
 function isBlank(line) {
@@ -65,12 +72,13 @@ function withoutIndent(line, most) {
 }
 
 function fenceOf(line) {
-  const match = kFence.exec(line);
+  const match = hasMark(line) ? kFence.exec(line) : null;
   return match && !(match[2][0] === "`" && match[3].includes("`")) ? match : null;
 }
 
 // Whether a line ends a paragraph above it.
 function interrupts(line) {
+  if (!hasMark(line)) return false;
   if (fenceOf(line) || kHeading.test(line) || kRule.test(line) || kQuote.test(line)) return true;
   const marker = kMarker.exec(line);
   return marker !== null && !isBlank(marker[3] ?? "") && (!/\d/.test(marker[2][0]) || parseInt(marker[2], 10) === 1);
@@ -114,7 +122,7 @@ function readQuote(lines, at, depth) {
 }
 
 function markerOf(line) {
-  const match = kMarker.exec(line);
+  const match = hasMark(line) ? kMarker.exec(line) : null;
   if (!match || kRule.test(line)) return null;
   const rest = match[3] ?? "";
   const gap = isBlank(rest) ? 0 : indentOf(rest);
@@ -181,9 +189,10 @@ function readItem(lines, at, marker) {
 }
 
 function taskItem(lines, depth) {
+  const source = lines.join("\n");
   const task = /^\[([ xX])\] +(.*)$/s.exec(lines[0]);
   if (task) lines[0] = task[2];
-  return { children: blocksOf(lines, depth + 1), checked: task ? task[1] !== " " : null };
+  return { children: blocksOf(lines, depth + 1), checked: task ? task[1] !== " " : null, source };
 }
 
 function cellsOf(line) {
@@ -234,7 +243,7 @@ function readParagraph(lines, at) {
   const text = [lines[at].trimStart()];
   let end = at + 1;
   for (; end < lines.length && !isBlank(lines[end]); ++end) {
-    const underline = /^ {0,3}(={2,}|-{2,})\s*$/.exec(lines[end]);
+    const underline = kUnderline.exec(lines[end]);
     if (underline) {
       return { block: { type: "heading", level: underline[1][0] === "=" ? 1 : 2, text: text.join("\n").trim() }, end: end + 1 };
     }

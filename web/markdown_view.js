@@ -68,7 +68,7 @@ function reconcile(parent, old, blocks) {
   pairs.forEach((pair, i) => {
     const before = old[i] && old[i].node;
     if (!pair.node) {
-      Object.assign(pair, make(pair.block));
+      Object.assign(pair, make(pair.block), { block: pair.block });
       if (before) before.replaceWith(pair.node);
       else parent.append(pair.node);
     }
@@ -129,19 +129,19 @@ function makeCode(block) {
 
 function reviseList(pair, block) {
   if (pair.block.isOrdered !== undefined && pair.block.isOrdered !== block.isOrdered) return false;
-  pair.node.classList.toggle("tight", block.isTight);
+  if (block.isTight) pair.node.className = "tight";
+  else pair.node.removeAttribute("class");
   block.items.forEach((item, i) => {
     let shown = pair.items[i];
-    if (shown && shown.checked !== item.checked) {
-      shown.node.remove();
-      shown = null;
-    }
-    if (!shown) {
+    if (shown && shown.source === item.source) return;
+    if (!shown || shown.checked !== item.checked) {
       const node = el("li", { class: item.checked === null ? null : "task" });
       if (item.checked !== null) node.append(el("input", { type: "checkbox", disabled: true, checked: item.checked }));
-      pair.node.insertBefore(node, pair.node.children[i] ?? null);
+      if (shown) shown.node.replaceWith(node);
+      else pair.node.append(node);
       shown = pair.items[i] = { node, checked: item.checked, inner: [] };
     }
+    shown.source = item.source;
     shown.inner = reconcile(shown.node, shown.inner, item.children);
   });
   pair.items.splice(block.items.length).forEach((extra) => extra.node.remove());
