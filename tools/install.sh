@@ -7,10 +7,11 @@ cd "$(dirname "$0")/.."
 
 packages=(
   g++ cmake ninja-build ccache mold
-  nlohmann-json3-dev libfmt-dev libcli11-dev libpcre2-dev libutf8proc-dev libboost1.81-dev libssl-dev
+  nlohmann-json3-dev libfmt-dev libcli11-dev libpcre2-dev libutf8proc-dev
+  libboost1.81-dev libssl-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   clang libclang-rt-14-dev clang-format clang-tidy
-  python3 python3-venv xz-utils
+  python3 python3-venv xz-utils openssl
 )
 
 missing_packages() {

@@ -24,6 +24,9 @@ struct BenchReport {
   std::vector<std::pair<std::string, Json>> json;  // fields of the one object
 };
 
+// What was asked, as every report of a workload has it.
+Json workload_json(const WorkloadOptions& options);
+
 // Where the parts of a run of requests come together. `name` heads its column.
 struct NamedRun {
   std::string name;

@@ -24,14 +24,7 @@ std::function<void(double)> progress_of(const ThroughputSetup& setup, const std:
 }
 
 void describe(const WorkloadOptions& options, BenchReport& report) {
-  report.json.emplace_back("workload", Json{{"name", std::string(to_string(options.kind))},
-                                            {"input_len", options.input.to_string()},
-                                            {"output_len", options.output.to_string()},
-                                            {"shared_prefix", options.shared_prefix},
-                                            {"prefix_fraction", options.prefix_fraction},
-                                            {"users", options.users},
-                                            {"turns", options.turns},
-                                            {"seed", options.seed}});
+  report.json.emplace_back("workload", workload_json(options));
   report.tables[0].title =
       fmt::format("workload {}: own text {}, answers {}, shared prefix {}", to_string(options.kind),
                   options.input.to_string(), options.output.to_string(), options.shared_prefix);

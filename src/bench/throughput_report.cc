@@ -169,6 +169,17 @@ std::vector<Plot> plots_of(const std::vector<NamedRun>& runs, const std::vector<
 
 }  // namespace
 
+Json workload_json(const WorkloadOptions& options) {
+  return {{"name", std::string(to_string(options.kind))},
+          {"input_len", options.input.to_string()},
+          {"output_len", options.output.to_string()},
+          {"shared_prefix", options.shared_prefix},
+          {"prefix_fraction", options.prefix_fraction},
+          {"users", options.users},
+          {"turns", options.turns},
+          {"seed", options.seed}};
+}
+
 RunTotals totals_of(const RunRecord& record) {
   RunTotals totals;
   for (const RequestRecord& request : record.requests) {

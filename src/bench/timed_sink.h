@@ -3,21 +3,15 @@
 // the API does, so that this work is part of what is measured.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "api/text_sink.h"
+#include "bench/bench_clock.h"
 #include "engine/request.h"
 
 namespace ingot {
-
-using BenchClock = std::chrono::steady_clock;
-
-inline double seconds_between(BenchClock::time_point begin, BenchClock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
 
 // Engine thread only; the benchmark is that thread.
 class TimedSink final : public RequestSink {

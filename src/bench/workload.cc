@@ -98,6 +98,7 @@ Workload make_workload(const WorkloadOptions& options) {
     for (int64_t t = 0; t < turns; ++t, ++drawn) {
       Turn& turn = conversation.turns.emplace_back();
       if (t == 0 && has_prefix(i, options.prefix_fraction)) turn.text = prefix;
+      turn.prefix_tokens = turn.text.size();
       const std::vector<TokenId> own =
           random_text(options.seed, kTexts + drawn,
                       options.input.draw(seed_of(options.seed, kInputs), drawn), options.vocab);

@@ -43,6 +43,7 @@ WorkloadOptions default_workload(WorkloadKind kind);
 struct Turn {
   std::vector<TokenId> text;
   int64_t answer_tokens = 0;
+  size_t prefix_tokens = 0;  // of the text, that other conversations begin with too
 };
 struct Conversation {
   std::vector<Turn> turns;

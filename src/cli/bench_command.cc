@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot bench: how fast, in three questions, each a command of its own.
+// ingot bench: how fast, in four questions, each a command of its own.
 #include <vector>
 
 #include "cli/command.h"
@@ -8,6 +8,7 @@ namespace ingot {
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
+  ingot bench serve --base-url http://127.0.0.1:8080 --max-concurrency 8
   ingot bench throughput model.gguf --workload chat
   ingot bench latency model.gguf -p 512 -n 64 -b 1,2,4,8
   ingot bench kernels --plot kernels.html
@@ -17,11 +18,12 @@ class BenchCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
-        app.add_subcommand("bench", "Measure how fast requests, model and kernels are");
+        app.add_subcommand("bench", "Measure how fast servers, requests, model and kernels are");
     command->footer(kFooter);
     command->require_subcommand(1);
     for (const auto make :
-         {make_bench_throughput_command, make_bench_latency_command, make_bench_kernels_command}) {
+         {make_bench_serve_command, make_bench_throughput_command, make_bench_latency_command,
+          make_bench_kernels_command}) {
       Entry entry{make(), nullptr};
       entry.parser = entry.command->add_to(*command);
       entries_.push_back(std::move(entry));

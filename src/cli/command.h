@@ -30,6 +30,7 @@ std::unique_ptr<Command> make_template_command();
 std::unique_ptr<Command> make_perplexity_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_bench_throughput_command();
+std::unique_ptr<Command> make_bench_serve_command();
 std::unique_ptr<Command> make_bench_latency_command();
 std::unique_ptr<Command> make_bench_kernels_command();
 std::unique_ptr<Command> make_completion_command();

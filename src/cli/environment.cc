@@ -30,4 +30,8 @@ std::optional<std::filesystem::path> state_folder() {
   return std::nullopt;
 }
 
+std::string openai_api_key() {
+  return std::string(variable("OPENAI_API_KEY"));
+}
+
 }  // namespace ingot::environment

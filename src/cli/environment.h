@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace ingot::environment {
 
@@ -13,5 +14,8 @@ bool wants_color();
 bool has_cursor_movement();
 // $XDG_STATE_HOME/ingot, else $HOME/.local/state/ingot; nothing without a home.
 std::optional<std::filesystem::path> state_folder();
+
+// $OPENAI_API_KEY, for servers that ask for one; empty without.
+std::string openai_api_key();
 
 }  // namespace ingot::environment

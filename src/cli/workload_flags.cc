@@ -3,25 +3,34 @@
 
 namespace ingot {
 
-void add_workload_flags(CLI::App& command, WorkloadFlags& flags) {
+void add_workload_flags(CLI::App& command, WorkloadFlags& flags,
+                        const WorkloadFlagsFor& benchmark) {
   constexpr const char* kGroup = "Workload";
   const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
     return command.add_option(name, value, help)->type_name(type)->group(kGroup);
   };
   const CLI::Range counts(int64_t{1}, int64_t{1} << 20);
-  add("--workload", flags.kind, "random, chat, fewshot, shared-prefix or stall", "NAME")
-      ->check(CLI::IsMember({"random", "chat", "fewshot", "shared-prefix", "stall"}))
+  std::vector<std::string> kinds = {"random", "chat", "fewshot", "shared-prefix"};
+  if (benchmark.has_stall) kinds.emplace_back("stall");
+  add("--workload", flags.kind,
+      benchmark.has_stall ? "random, chat, fewshot, shared-prefix or stall"
+                          : "random, chat, fewshot or shared-prefix",
+      "NAME")
+      ->check(CLI::IsMember(kinds))
       ->capture_default_str();
   add("--num-prompts", flags.num_prompts, "Requests (of a chat: --users times --turns)", "N")
       ->check(counts);
   add("--input-len", flags.input_len,
-      "Tokens of each prompt's own text: 128, 128:512 or 64,128 (stall: of the long prompt)",
+      benchmark.has_stall
+          ? "Tokens of each prompt's own text: 128, 128:512 or 64,128 (stall: of the long prompt)"
+          : "Tokens of each prompt's own text: 128, 128:512 or 64,128",
       "LEN");
   add("--output-len", flags.output_len, "Tokens of each answer, likewise", "LEN");
   add("--shared-prefix", flags.shared_prefix,
       "Tokens all prompts begin with (chat: the system prompt)", "N")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 30));
-  add("--prefix-fraction", flags.prefix_fraction, "... but only this part of the prompts", "X")
+  add("--prefix-fraction,--prefix-share", flags.prefix_fraction,
+      "... but only this part of the prompts", "X")
       ->check(CLI::Range(0.0, 1.0));
   add("--users", flags.users, "chat: conversations (8)", "N")->check(counts);
   add("--turns", flags.turns, "chat: turns of each (6)", "N")->check(counts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags that say what a throughput benchmark asks the engine.
+// The flags that say what a benchmark asks an engine or a server.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,11 @@ struct WorkloadFlags {
   bool is_stall() const { return kind == "stall"; }
 };
 
-void add_workload_flags(CLI::App& command, WorkloadFlags& flags);
+struct WorkloadFlagsFor {
+  bool has_stall = true;  // --workload stall
+};
+void add_workload_flags(CLI::App& command, WorkloadFlags& flags,
+                        const WorkloadFlagsFor& benchmark = {});
 // Not of a stall.
 Result<WorkloadOptions> workload_options(const WorkloadFlags& flags, uint64_t seed, int64_t vocab);
 
