@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from serving import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "tests" / "oracle" / "models"
@@ -68,3 +69,24 @@ def default_file() -> Path:
     if not path.exists():
         pytest.fail("models/default.gguf is missing")
     return path
+
+
+@pytest.fixture(scope="session")
+def server(binary):
+    """The default model served on one thread, for all tests that leave it as it is."""
+    with Server(binary) as running:
+        yield running
+
+
+@pytest.fixture
+def start_server(binary):
+    """start_server(*flags, env=...) -> Server; all are stopped after the test."""
+    started = []
+
+    def start(*flags, **more) -> Server:
+        started.append(Server(binary, *flags, **more))
+        return started[-1]
+
+    yield start
+    for running in started:
+        running.stop()
