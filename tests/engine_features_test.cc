@@ -244,6 +244,57 @@ TEST(Engine, EmbeddingsOfTheLastTokenReuseThePrefixAndThoseOfAllTokensDoNot) {
               ::testing::HasSubstr("pooling"));
 }
 
+TEST(Engine, CountsWhatItDoes) {
+  EngineOptions options = small_options();
+  options.max_num_batched_tokens = 64;
+  auto core = *EngineCore::create(tiny_model(), options);
+  EXPECT_EQ(core->stats().kv_usage, 0);
+  const auto heard = std::make_shared<Heard>();
+  ASSERT_TRUE(core->add(1, request_of(std::vector<TokenId>(100, 5), 9), heard, Instant(0)).is_ok());
+  core->step(Instant(1));
+  EngineStats stats = core->stats();
+  EXPECT_EQ(stats.requests, 1);
+  EXPECT_EQ(stats.scheduler.running, 1);
+  EXPECT_GT(stats.kv_usage, 0);
+  EXPECT_LT(stats.kv_usage, 1);
+  while (core->has_work())
+    core->step(Instant(2));
+  stats = core->stats();
+  EXPECT_EQ(stats.steps, 2 + 8);  // two chunks of the prompt, the second with the first token
+  EXPECT_EQ(stats.step_tokens.count, stats.steps);
+  EXPECT_EQ(stats.step_tokens.sum, 100 + 8);
+  EXPECT_EQ(stats.computed_tokens, 100 + 8);
+  EXPECT_EQ(stats.step_tokens.counts[0], 8);  // single tokens
+  EXPECT_EQ(stats.step_seconds.count, stats.steps);
+  EXPECT_GT(stats.last_step_seconds, 0);
+  EXPECT_LE(stats.last_step_seconds, stats.step_seconds.sum);
+  EXPECT_LE(stats.last_step_end, std::chrono::steady_clock::now());
+  EXPECT_EQ(stats.generated_tokens, 9);
+  EXPECT_EQ(stats.kv_usage, 0);  // what is left is only cached
+  EXPECT_GT(stats.scheduler.pages_cached[0], 0);
+
+  run(*core, request_of(std::vector<TokenId>(100, 5), 1));
+  stats = core->stats();
+  EXPECT_EQ(stats.scheduler.prompt_tokens, 200);
+  EXPECT_EQ(stats.scheduler.reused_tokens, 99);
+  EXPECT_EQ(stats.prefixes.tokens_asked, 99 + 99);
+  EXPECT_EQ(stats.prefixes.tokens_reused, 99);
+  EXPECT_EQ(stats.prefixes.tokens_loaded, 0);
+
+  EngineRequest request = request_of({1, 2, 3}, 9);
+  ASSERT_TRUE(core->add(2, request, heard, Instant(3)).is_ok());
+  core->cancel(2);
+  request.timeout = std::chrono::nanoseconds(1);
+  ASSERT_TRUE(core->add(3, request, heard, Instant(3)).is_ok());
+  core->step(Instant(9));
+  stats = core->stats();
+  EXPECT_EQ(stats.finished_requests, 4);
+  EXPECT_EQ(stats.cancelled_requests, 1);
+  EXPECT_EQ(stats.expired_requests, 1);
+  EXPECT_EQ(stats.failed_requests, 0);
+  EXPECT_EQ(stats.requests, 0);
+}
+
 TEST(Engine, RefusesWhatCanNeverRunAndNamesTheField) {
   auto core = *EngineCore::create(tiny_model(), small_options());
   const auto message = [&](EngineRequest request) {
@@ -280,6 +331,7 @@ TEST(Engine, PrefixesOnDiskOutliveTheProcess) {
     auto core = *EngineCore::create(tiny_model(), options);
     const auto again = run(*core, request_of(prompt, 20));
     EXPECT_EQ(again->prompt.reused_tokens, 63);
+    EXPECT_EQ(core->stats().prefixes.tokens_loaded, 63);
     EXPECT_EQ(again->ids, first);
   }
   {
@@ -396,6 +448,26 @@ TEST_F(TextEngineTest, AnEmbeddingIsOneEventAfterThePrompts) {
   EXPECT_GT(similarity(cat, kitten), similarity(cat, other));
   EXPECT_EQ(embedding_of(Pooling::kMean, "The cat sat on the mat."), cat);
   EXPECT_NE(embedding_of(Pooling::kLast, "The cat sat on the mat."), cat);
+}
+
+TEST_F(TextEngineTest, ProgressTellsWhetherTheEngineMoves) {
+  EXPECT_FALSE(engine_->progress().has_work);
+  EXPECT_FALSE(engine_->progress().step_began.has_value());
+  request_.sampling.ignore_eos = true;
+  request_.max_tokens = 200;
+  auto stream = *engine_->submit(request_);
+  EXPECT_TRUE(engine_->progress().has_work);
+  int64_t last = 0;
+  while (stream->next()) {
+    const EngineProgress progress = engine_->progress();
+    EXPECT_GE(progress.steps, last);
+    last = progress.steps;
+  }
+  EXPECT_GE(last, 190);
+  while (engine_->progress().has_work)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_FALSE(engine_->progress().step_began.has_value());
+  EXPECT_EQ(engine_->stats().requests, 0);
 }
 
 TEST_F(TextEngineTest, APausedStreamCostsNothingAndGoesOnTheSame) {

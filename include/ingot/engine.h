@@ -139,6 +139,15 @@ class TextStream {
   virtual Status status() const = 0;
 };
 
+// Whether the engine moves, for a watchdog.
+struct EngineProgress {
+  int64_t steps = 0;      // rounds of the engine thread that are done
+  bool has_work = false;  // requests to compute, or messages to take; not paused ones alone
+  // When the step that runs now began; nothing while the engine thread sleeps. It is stuck when
+  // this stays the same for too long, or when there is work and no step begins.
+  std::optional<std::chrono::steady_clock::time_point> step_began;
+};
+
 // Thread-safe.
 class TextEngine {
  public:
@@ -151,7 +160,9 @@ class TextEngine {
   virtual Result<std::vector<TokenId>> prompt_ids(const TextRequest& request) const = 0;
   // What the makers of the model recommend, with its end tokens.
   virtual SamplingParams default_sampling() const = 0;
-  virtual EngineStats stats() const = 0;  // engine/engine_core.h
+  virtual EngineStats stats() const = 0;  // engine/engine_stats.h
+  // Never waits for anything, not for a step that hangs either.
+  virtual EngineProgress progress() const = 0;
   virtual int64_t context() const = 0;
   virtual int threads() const = 0;
   virtual const LoadedModel& model() const = 0;  // api/loaded_model.h

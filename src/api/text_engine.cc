@@ -48,6 +48,7 @@ class LocalEngine final : public TextEngine {
     return sampling;
   }
   EngineStats stats() const override { return engine_->stats(); }
+  EngineProgress progress() const override { return engine_->progress(); }
   int64_t context() const override { return engine_->context(); }
   int threads() const override { return engine_->threads(); }
   const LoadedModel& model() const override { return model_; }

@@ -69,6 +69,7 @@ Result<RequestId> Engine::submit(EngineRequest request, std::shared_ptr<RequestS
     id = next_id_++;
     inbox_.push_back({Message::Kind::kSubmit, id, std::move(request),
                       std::make_shared<Counted>(*this, std::move(sink))});
+    has_work_ = true;
   }
   has_message_.notify_one();
   return id;
@@ -78,6 +79,7 @@ void Engine::send(Message message) {
   {
     const std::scoped_lock lock(mutex_);
     inbox_.push_back(std::move(message));
+    has_work_ = true;
   }
   has_message_.notify_one();
 }
@@ -96,7 +98,20 @@ void Engine::resume(RequestId id) {
 
 EngineStats Engine::stats() const {
   const std::scoped_lock lock(mutex_);
-  return stats_;
+  EngineStats stats = stats_;
+  stats.requests = queued_;
+  return stats;
+}
+
+EngineProgress Engine::progress() const {
+  EngineProgress progress;
+  // In this order: a step that began is not taken for one that is done already.
+  const int64_t began = round_began_;
+  progress.steps = rounds_;
+  progress.has_work = has_work_;
+  if (began != kAsleep)
+    progress.step_began = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(began));
+  return progress;
 }
 
 void Engine::take_messages(const std::stop_token& stop) {
@@ -105,6 +120,8 @@ void Engine::take_messages(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     stats_ = core_->stats();
     wait_for_work(lock, stop);
+    has_work_ = true;
+    round_began_ = now().count();
     messages = std::exchange(inbox_, {});
   }
   for (Message& message : messages)
@@ -113,7 +130,9 @@ void Engine::take_messages(const std::stop_token& stop) {
 
 // Until there is a message, a step to take, or a paused request runs out of time.
 void Engine::wait_for_work(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
-  if (core_->can_step()) return;
+  if (core_->can_step() || !inbox_.empty()) return;
+  round_began_ = kAsleep;
+  has_work_ = false;
   const auto has_message = [&] { return !inbox_.empty(); };
   if (const Instant deadline = core_->next_deadline(); deadline != kNever) {
     const std::chrono::steady_clock::time_point until(deadline);
@@ -143,7 +162,9 @@ void Engine::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     take_messages(stop);
     core_->step(now());
+    ++rounds_;
   }
+  round_began_ = kAsleep;
   core_->save_prefixes();
 }
 

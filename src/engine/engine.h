@@ -3,6 +3,7 @@
 // steps, and sleeps while there is nothing to do. Whoever submits hears back through the sink.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -37,7 +38,8 @@ class Engine {
   // ignored.
   void pause(RequestId id);
   void resume(RequestId id);
-  EngineStats stats() const;  // as of the last step
+  EngineStats stats() const;        // as of the last step
+  EngineProgress progress() const;  // see TextEngine
 
   int64_t context() const { return core_->context(); }
   int threads() const { return core_->threads(); }
@@ -53,6 +55,7 @@ class Engine {
     std::shared_ptr<RequestSink> sink = nullptr;  // kSubmit
   };
   class Counted;
+  static constexpr int64_t kAsleep = -1;
 
   Engine(std::unique_ptr<EngineCore> core, int64_t max_queued);
   void run(const std::stop_token& stop);
@@ -63,6 +66,10 @@ class Engine {
 
   std::unique_ptr<EngineCore> core_;
   const int64_t max_queued_;
+  // Written by the engine thread (has_work_ also by those that send), read by anybody.
+  std::atomic<int64_t> rounds_ = 0;
+  std::atomic<int64_t> round_began_ = kAsleep;  // steady clock, nanoseconds
+  std::atomic<bool> has_work_ = false;
   mutable std::mutex mutex_;
   std::condition_variable_any has_message_;
   std::vector<Message> inbox_;  // under the mutex

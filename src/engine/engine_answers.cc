@@ -217,6 +217,7 @@ void EngineCore::expire(const StepPlan& plan) {
     Active& active = requests_.at(answer->second.request);
     for (const SequenceId sequence : active.sequences)
       active.sink->on_finish(answers_.at(sequence).choice, FinishReason::kDeadline);
+    ++stats_.expired_requests;
     end_request(answer->second.request, Status::ok());
   }
 }
@@ -226,6 +227,7 @@ void EngineCore::cancel(RequestId id) {
   if (it == requests_.end()) return;
   for (const SequenceId sequence : it->second.sequences)
     it->second.sink->on_finish(answers_.at(sequence).choice, FinishReason::kCancelled);
+  ++stats_.cancelled_requests;
   end_request(id, Status::ok());
 }
 
@@ -251,6 +253,7 @@ void EngineCore::end_request(RequestId id, const Status& status) {
     scheduler_->finish(sequence);
   }
   ++stats_.finished_requests;
+  if (!status.is_ok()) ++stats_.failed_requests;
   node.mapped().sink->on_end(status);
 }
 

@@ -222,6 +222,7 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
 }
 
 bool EngineCore::step(Instant now) {
+  Stopwatch whole;
   Stopwatch watch;
   const StepPlan plan = scheduler_->plan_step(now);
   expire(plan);
@@ -235,8 +236,6 @@ bool EngineCore::step(Instant now) {
     cancel_all(logits.status());
     return true;
   }
-  ++stats_.steps;
-  stats_.computed_tokens += plan.tokens;
   // By id: a request may end, and its sequences with it, before the last of them has its turn.
   deliveries_.clear();
   for (const StepPlan::Item& item : plan.items)
@@ -254,7 +253,17 @@ bool EngineCore::step(Instant now) {
     hidden = hidden.subspan(size);
   }
   stats_.times.sample += watch.lap();
+  count_step(plan.tokens, whole.lap());
   return true;
+}
+
+void EngineCore::count_step(int64_t tokens, double seconds) {
+  ++stats_.steps;
+  stats_.computed_tokens += tokens;
+  stats_.step_tokens.add(static_cast<double>(tokens));
+  stats_.step_seconds.add(seconds);
+  stats_.last_step_seconds = seconds;
+  stats_.last_step_end = std::chrono::steady_clock::now();
 }
 
 void EngineCore::fill_batch(const StepPlan& plan) {
@@ -298,6 +307,14 @@ EngineStats EngineCore::stats() const {
   EngineStats stats = stats_;
   stats.scheduler = scheduler_->stats();
   stats.waste = scheduler_->waste();
+  stats.requests = std::ssize(requests_);
+  const SchedulerStats& pages = stats.scheduler;
+  for (size_t group = 0; group < pages.pages_total.size(); ++group) {
+    const int64_t used =
+        pages.pages_total[group] - pages.pages_free[group] - pages.pages_cached[group];
+    const double usage = static_cast<double>(used) / static_cast<double>(pages.pages_total[group]);
+    stats.kv_usage = std::max(stats.kv_usage, usage);
+  }
   if (scheduler_->prefixes() != nullptr) stats.prefixes = scheduler_->prefixes()->stats();
   return stats;
 }

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "engine/cache_plan.h"
+#include "engine/engine_stats.h"
 #include "engine/request.h"
 #include "engine/sampling.h"
 #include "engine/scheduler.h"
@@ -35,24 +36,6 @@ struct EngineOptions {
   uint64_t host_cache_bytes = 0;     // second tier; 0: none
   std::string disk_cache_directory;  // third tier; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;
-};
-
-// Where the time of steps went, in seconds.
-struct StepTimes {
-  double plan = 0;
-  double forward = 0;
-  double sample = 0;  // and telling the sinks
-};
-
-struct EngineStats {
-  SchedulerStats scheduler;
-  PrefixStats prefixes;
-  int64_t steps = 0;
-  int64_t computed_tokens = 0;   // rows of all forward passes
-  int64_t generated_tokens = 0;  // sampled
-  int64_t finished_requests = 0;
-  double waste = 0;  // of the pages that running sequences own, right now
-  StepTimes times;
 };
 
 // Engine thread only.
@@ -137,6 +120,7 @@ class EngineCore {
   void end_answer(Sequence& sequence, Active& active, FinishReason reason);
   // The request is over, whatever still runs of it.
   void end_request(RequestId id, const Status& status);
+  void count_step(int64_t tokens, double seconds);
   std::span<const float> logits_row(std::span<const float> logits, size_t row) const;
 
   EngineOptions options_;

@@ -46,6 +46,7 @@ PrefixMatch PrefixTree::match(const PrefixNamespace& space, std::span<const Toke
   match.asked = std::ssize(tokens);
   stats_.tokens_asked += match.asked;
   stats_.tokens_reused += match.tokens;
+  stats_.tokens_loaded += match.loaded_tokens;
   return match;
 }
 
@@ -157,17 +158,19 @@ bool PrefixTree::attach(const Path& path, PrefixMatch& match) {
     return true;
   };
   ++clock_;
-  bool is_complete = true;
+  const PrefixNode* incomplete = nullptr;
   visit([&](PrefixNode* node, size_t g, PageId& entry) {
     node->last_used = clock_;
     entry = node->pages[g];
-    if (entry == kNoPage)
-      is_complete = false;
-    else
+    if (entry != kNoPage) {
       groups_[g].pool->add_reference(entry);
+    } else if (std::exchange(incomplete, node) != node) {
+      match.loaded_tokens +=
+          node == path.partial ? path.tokens % options_.page_tokens : options_.page_tokens;
+    }
     return true;
   });
-  if (is_complete) return true;
+  if (incomplete == nullptr) return true;
   for (size_t i = 1; i <= depth; ++i) {
     if (!load_node(path.nodes[i], match)) return false;
   }
@@ -215,6 +218,7 @@ bool PrefixTree::load_node(PrefixNode* node, PrefixMatch& match) {
 void PrefixTree::release(PrefixMatch& match) {
   stats_.tokens_asked -= match.asked;  // it was given up, and will be asked for again
   stats_.tokens_reused -= match.tokens;
+  stats_.tokens_loaded -= match.loaded_tokens;
   drop_references(match);
 }
 

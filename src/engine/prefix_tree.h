@@ -58,13 +58,15 @@ struct PrefixMatch {
   // empty.
   std::vector<PageId> partial;
   PrefixNode* partial_node = nullptr;
-  int64_t loaded_pages = 0;  // that came from a lower tier just now
-  int64_t asked = 0;         // how long it could have been; for the statistics
+  int64_t loaded_pages = 0;   // that came from a lower tier just now
+  int64_t loaded_tokens = 0;  // of `tokens`, those in such pages
+  int64_t asked = 0;          // how long it could have been; for the statistics
 };
 
 struct PrefixStats {
   int64_t tokens_asked = 0;   // the lengths that matches could have had at most
   int64_t tokens_reused = 0;  // and had
+  int64_t tokens_loaded = 0;  // of these, found in a lower tier
   int64_t nodes = 0;          // without the roots
   int64_t namespaces = 0;
   std::vector<int64_t> pages_held;  // [group]

@@ -204,6 +204,7 @@ TEST(PrefixTree, BringsEvictedPagesBackFromTheHost) {
   PrefixMatch match = cache.tree->match({}, count_up(0, 22), 22);
   EXPECT_EQ(match.tokens, 22);
   EXPECT_EQ(match.loaded_pages, 6 + 2);
+  EXPECT_EQ(match.loaded_tokens, 22);
   const std::vector<uint64_t> values = slot_values({}, count_up(0, 22));
   EXPECT_EQ(cache.memory.slot(0, match.pages[0][0], 3), values[3]);
   EXPECT_EQ(cache.memory.slot(1, match.partial[1], 1), values[21]);
