@@ -247,7 +247,7 @@ function readParagraph(lines, at) {
     if (underline) {
       return { block: { type: "heading", level: underline[1][0] === "=" ? 1 : 2, text: text.join("\n").trim() }, end: end + 1 };
     }
-    if (interrupts(lines[end]) || isTableHead(lines, end)) break;
+    if (interrupts(lines[end]) || (isTableHead(lines, end) && !markerOf(lines[end]))) break;
     text.push(lines[end].trimStart());
   }
   return { block: { type: "paragraph", text: text.join("\n").trimEnd() }, end };

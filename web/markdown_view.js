@@ -26,10 +26,11 @@ export class MarkdownView {
     const tail = text.slice(this.finalLength);
     const blocks = parseBlocks(tail);
     this.live = reconcile(this.root, this.live, blocks);
-    // A block is final when the first line of the next has ended: "#" may yet become "#1".
+    // A block is final when the line that begins the next has ended: "#" may yet become "#1", and
+    // the line of dashes that makes a table of the one above may yet be text.
     const complete = isComplete ? Infinity : countLines(tail) - 1;
     let count = 0;
-    while (count + 1 < blocks.length && blocks[count + 1].line < complete) ++count;
+    while (count + 1 < blocks.length && beginsAt(blocks[count + 1]) < complete) ++count;
     if (count === 0) return;
     this.finalLength += offsetOfLine(tail, blocks[count].line);
     this.live.splice(0, count);
@@ -40,6 +41,10 @@ export function renderMarkdown(text) {
   const root = el("div", { class: "markdown" });
   new MarkdownView(root).update(text, true);
   return root;
+}
+
+function beginsAt(block) {
+  return block.line + (block.type === "table" ? 1 : 0);
 }
 
 function countLines(text) {
