@@ -295,6 +295,108 @@ TEST(Engine, CountsWhatItDoes) {
   EXPECT_EQ(stats.requests, 0);
 }
 
+// Adds requests 1 ... n of their own prompts and runs until all have ended.
+std::vector<std::shared_ptr<Heard>> run_all(EngineCore& core,
+                                            const std::vector<EngineRequest>& requests) {
+  std::vector<std::shared_ptr<Heard>> heard;
+  for (const EngineRequest& request : requests) {
+    heard.push_back(std::make_shared<Heard>());
+    EXPECT_TRUE(
+        core.add(static_cast<RequestId>(heard.size()), request, heard.back(), Instant(0)).is_ok());
+  }
+  for (int64_t step = 1; core.has_work(); ++step)
+    core.step(Instant(step));
+  return heard;
+}
+
+int64_t free_pages(const EngineCore& core) {
+  return core.stats().scheduler.pages_free[0];
+}
+
+TEST(Engine, AStepThatFailsEndsTheRequestsOfItsBatchAlone) {
+  const auto model = tiny_model();
+  EngineOptions options = small_options();
+  options.has_prefix_cache = false;
+  auto healthy = *EngineCore::create(model, options);
+  const auto expected = run(*healthy, request_of({7, 8, 9}, 20))->ids;
+  options.fault = {Fault::Kind::kStepFail, 5};
+  auto core = *EngineCore::create(model, options);
+  const int64_t free = free_pages(*core);
+  std::vector<std::shared_ptr<Heard>> heard;
+  for (RequestId id = 0; id < 3; ++id) {
+    EngineRequest request = request_of({7, 8, 9}, 20);
+    if (id == 1) request.n = 3;
+    heard.push_back(std::make_shared<Heard>());
+    ASSERT_TRUE(core->add(id, request, heard.back(), Instant(0)).is_ok());
+  }
+  core->step(Instant(1));
+  core->pause(2);  // not in the batch that fails
+  for (int64_t step = 2; step < 6; ++step)
+    core->step(Instant(step));
+  EXPECT_EQ(heard[0]->end->code(), StatusCode::kInternal);
+  EXPECT_EQ(heard[1]->end->code(), StatusCode::kInternal);
+  EXPECT_FALSE(heard[2]->end.has_value());
+  EXPECT_EQ(heard[0]->ids[0].size(), 4U);
+  core->resume(2);
+  while (core->has_work())
+    core->step(Instant(9));
+  EXPECT_TRUE(heard[2]->end->is_ok());
+  EXPECT_EQ(heard[2]->ids, expected);
+  EXPECT_EQ(free_pages(*core), free);
+  EXPECT_EQ(run(*core, request_of({7, 8, 9}, 20))->ids, expected);
+  EXPECT_EQ(core->stats().failed_steps, 1);
+  EXPECT_EQ(core->stats().failed_requests, 2);
+  EXPECT_EQ(core->stats().corrupted_requests, 0);
+}
+
+TEST(Engine, AFailedPromptLeavesNothingInTheCacheThatWasNotComputed) {
+  const auto model = tiny_model();
+  EngineOptions options = small_options();
+  options.max_num_batched_tokens = 64;
+  const EngineRequest request = request_of(std::vector<TokenId>(100, 42), 10);
+  const auto expected = run(**EngineCore::create(model, options), request)->ids;
+  options.fault = {Fault::Kind::kStepFail, 2};
+  auto core = *EngineCore::create(model, options);
+  EXPECT_EQ(run(*core, request)->end->code(), StatusCode::kInternal);
+  const auto again = run(*core, request);
+  EXPECT_EQ(again->prompt.reused_tokens, 64);
+  EXPECT_EQ(again->ids, expected);
+}
+
+TEST(Engine, LogitsThatAreNoNumbersEndTheirRequestAlone) {
+  const auto model = tiny_model();
+  EngineOptions options = small_options();
+  const auto expected = run(**EngineCore::create(model, options), request_of({2, 3}, 9))->ids;
+  for (const int64_t at : {1, 4}) {
+    options.fault = {Fault::Kind::kNanLogits, at};
+    auto core = *EngineCore::create(model, options);
+    const auto heard = run_all(*core, {request_of({1, 2}, 9), request_of({2, 3}, 9)});
+    EXPECT_EQ(heard[0]->end->code(), StatusCode::kInternal);
+    EXPECT_THAT(heard[0]->end->message(), ::testing::HasSubstr("not finite"));
+    EXPECT_EQ(heard[0]->ids.empty() ? 0U : heard[0]->ids[0].size(), static_cast<size_t>(at - 1));
+    EXPECT_TRUE(heard[1]->end->is_ok());
+    EXPECT_EQ(heard[1]->ids, expected);
+    EXPECT_EQ(core->stats().corrupted_requests, 1);
+    EXPECT_EQ(core->stats().failed_requests, 1);
+  }
+}
+
+TEST(Engine, LogitsThatAreNoNumbersEndScoredPromptsAndBeamsToo) {
+  EngineOptions options = small_options();
+  options.fault = {Fault::Kind::kNanLogits, 1};
+  EngineRequest scored = request_of({1, 2, 3, 4}, 3);
+  scored.sampling.prompt_logprobs = 1;
+  EngineRequest beams = request_of({1, 2, 3, 4}, 3);
+  beams.beam = BeamParams{.width = 2};
+  for (const EngineRequest& request : {scored, beams}) {
+    auto core = *EngineCore::create(tiny_model(), options);
+    const auto heard = run(*core, request);
+    EXPECT_EQ(heard->end->code(), StatusCode::kInternal);
+    EXPECT_TRUE(heard->ids.empty());
+    EXPECT_EQ(core->stats().corrupted_requests, 1);
+  }
+}
+
 TEST(Engine, RefusesWhatCanNeverRunAndNamesTheField) {
   auto core = *EngineCore::create(tiny_model(), small_options());
   const auto message = [&](EngineRequest request) {
@@ -468,6 +570,40 @@ TEST_F(TextEngineTest, ProgressTellsWhetherTheEngineMoves) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(engine_->progress().step_began.has_value());
   EXPECT_EQ(engine_->stats().requests, 0);
+}
+
+// In a process of its own: a step that hangs never lets go of its thread.
+TEST(TextEngineDeathTest, ProgressIsToldWhileAStepHangs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto watch = [] {
+    LoadOptions options;
+    options.engine.kv_cache_memory = uint64_t{64} << 20;
+    options.engine.context = 512;
+    options.engine.fault = "step:hang@3";
+    auto engine = *TextEngine::load(options);
+    TextRequest request;
+    request.prompt = "Once upon a time";
+    request.sampling = engine->default_sampling();
+    auto stream = *engine->submit(request);
+    int tokens = 0;
+    while (tokens < 2)
+      if (stream->next()->kind == TextEvent::Kind::kToken) ++tokens;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const EngineProgress before = engine->progress();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const EngineProgress after = engine->progress();
+    const bool is_stuck = after.has_work && after.steps == before.steps &&
+                          after.step_began.has_value() && after.step_began == before.step_began &&
+                          engine->stats().requests == 1;
+    ::_exit(is_stuck ? 7 : 1);
+  };
+  EXPECT_EXIT(watch(), ::testing::ExitedWithCode(7), "");
+}
+
+TEST(TextEngineFault, AnUnknownOneIsRefused) {
+  LoadOptions options;
+  options.engine.fault = "step:burn@1";
+  EXPECT_THAT(TextEngine::load(options).status().message(), ::testing::HasSubstr("step:burn@1"));
 }
 
 TEST_F(TextEngineTest, APausedStreamCostsNothingAndGoesOnTheSame) {

@@ -44,6 +44,8 @@ struct EngineFlags {
   std::string disk_cache;                          // a folder for evicted prefixes; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;  // at most so many there
   int64_t max_queue = int64_t{1} << 20;            // requests that have not ended
+  // For tests: "step:hang@N", "step:fail@N" or "logits:nan@N", with N the step, from 1.
+  std::string fault;
 };
 
 struct LoadOptions {

@@ -138,6 +138,7 @@ Result<EngineOptions> engine_options(const EngineFlags& flags, const ModelSpec& 
   options.host_cache_bytes = flags.host_cache_bytes;
   options.disk_cache_directory = flags.disk_cache;
   options.disk_cache_bytes = flags.disk_cache_bytes;
+  INGOT_TRY(options.fault, parse_fault(flags.fault));
   return options;
 }
 
