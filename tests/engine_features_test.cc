@@ -10,9 +10,11 @@
 #include <ctime>
 #include <filesystem>
 #include <numeric>
+#include <semaphore>
 #include <thread>
 
 #include "api/text_engine.h"
+#include "engine/engine.h"
 #include "engine/engine_core.h"
 
 namespace ingot {
@@ -395,6 +397,65 @@ TEST(Engine, LogitsThatAreNoNumbersEndScoredPromptsAndBeamsToo) {
     EXPECT_TRUE(heard->ids.empty());
     EXPECT_EQ(core->stats().corrupted_requests, 1);
   }
+}
+
+// Waits on the engine thread, in the middle of a step, for the test to do something meanwhile.
+class WaitingSink final : public RequestSink {
+ public:
+  explicit WaitingSink(int token) : token_(token) {}
+  void on_prompt(const PromptReport& /*report*/) override {}
+  bool on_token(int32_t /*choice*/, TokenId /*id*/, const PositionLogprobs* /*logprobs*/) override {
+    if (++tokens_ == token_) {
+      reached.release();
+      go_on.acquire();
+    }
+    return true;
+  }
+  void on_finish(int32_t /*choice*/, FinishReason reason) override { reason_ = reason; }
+  void on_end(const Status& /*status*/) override { ended.release(); }
+
+  std::binary_semaphore reached{0}, go_on{0}, ended{0};
+  int tokens() const { return tokens_; }
+  std::optional<FinishReason> reason() const { return reason_; }
+
+ private:
+  const int token_;
+  int tokens_ = 0;
+  std::optional<FinishReason> reason_;
+};
+
+TEST(Engine, CancelLetsOnlyTheStepThatRunsGoOnAndGivesAllPagesBack) {
+  EngineOptions options = small_options();
+  options.has_prefix_cache = false;
+  auto engine = *Engine::create(tiny_model(), options);
+  const std::vector<int64_t> free = engine->stats().scheduler.pages_free;
+  const auto sink = std::make_shared<WaitingSink>(5);
+  const RequestId id = *engine->submit(request_of({1, 2, 3}, 100), sink);
+  sink->reached.acquire();
+  engine->cancel(id);
+  sink->go_on.release();
+  sink->ended.acquire();
+  EXPECT_EQ(sink->tokens(), 5);
+  EXPECT_EQ(sink->reason(), FinishReason::kCancelled);
+  while (engine->progress().has_work)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(engine->stats().steps, 5);
+  EXPECT_EQ(engine->stats().scheduler.pages_free, free);
+  EXPECT_EQ(engine->stats().cancelled_requests, 1);
+}
+
+TEST(Engine, AFullQueueIsToldApartFromOtherErrors) {
+  auto engine = *Engine::create(tiny_model(), small_options(), /*max_queued=*/1);
+  const auto first = std::make_shared<WaitingSink>(1);
+  ASSERT_TRUE(engine->submit(request_of({1, 2, 3}, 5), first).is_ok());
+  first->reached.acquire();
+  const auto second = std::make_shared<WaitingSink>(0);
+  const auto refused = engine->submit(request_of({1, 2, 3}, 5), second);
+  EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
+  first->go_on.release();
+  first->ended.acquire();
+  ASSERT_TRUE(engine->submit(request_of({1, 2, 3}, 5), second).is_ok());
+  second->ended.acquire();
 }
 
 TEST(Engine, RefusesWhatCanNeverRunAndNamesTheField) {

@@ -155,7 +155,8 @@ class TextEngine {
   static Result<std::unique_ptr<TextEngine>> load(const LoadOptions& options);
   virtual ~TextEngine() = default;
 
-  // Fails at once on a request that can never run; the message names the field.
+  // Fails at once on a request that can never run; the message names the field. kResourceExhausted
+  // means one thing here: max_queue requests have not ended yet; try again in a moment.
   virtual Result<std::unique_ptr<TextStream>> submit(const TextRequest& request) = 0;
   // The ids that submit() would prompt the model with.
   virtual Result<std::vector<TokenId>> prompt_ids(const TextRequest& request) const = 0;

@@ -92,7 +92,11 @@ Result<std::unique_ptr<TextStream>> LocalEngine::submit(const TextRequest& reque
                        .n = request.n,
                        .made = std::max(request.n, request.best_of)};
   EngineRequest inner;
-  INGOT_TRY(inner.prompt, prompt_ids(request));
+  Result<std::vector<TokenId>> ids = prompt_ids(request);
+  if (ids.status().code() == StatusCode::kResourceExhausted) {  // of the prompt's own making
+    return Status(StatusCode::kInvalidArgument, ids.status().message());
+  }
+  INGOT_TRY(inner.prompt, std::move(ids));
   inner.max_tokens = request.max_tokens;
   inner.sampling = request.sampling;
   inner.n = sink.made;
