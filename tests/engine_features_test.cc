@@ -399,6 +399,27 @@ TEST(Engine, LogitsThatAreNoNumbersEndScoredPromptsAndBeamsToo) {
   }
 }
 
+TEST(Engine, AResetForgetsCachedPrefixesInAllTiers) {
+  EngineOptions options = small_options();
+  options.host_cache_bytes = 1 << 20;
+  auto core = *EngineCore::create(tiny_model(), options);
+  const EngineRequest request = request_of(std::vector<TokenId>(50, 3), 30);
+  const auto expected = run(*core, request)->ids;
+  EXPECT_EQ(run(*core, request)->prompt.reused_tokens, 49);
+  core->reset_prefixes();
+  EXPECT_EQ(core->stats().prefixes.nodes, 0);
+  EXPECT_EQ(core->stats().scheduler.pages_free, core->stats().scheduler.pages_total);
+  EXPECT_EQ(run(*core, request)->prompt.reused_tokens, 0);
+
+  const auto heard = std::make_shared<Heard>();  // what runs is left alone
+  ASSERT_TRUE(core->add(1, request, heard, Instant(0)).is_ok());
+  for (int64_t step = 1; core->has_work(); ++step) {
+    core->step(Instant(step));
+    core->reset_prefixes();
+  }
+  EXPECT_EQ(heard->ids, expected);
+}
+
 // Waits on the engine thread, in the middle of a step, for the test to do something meanwhile.
 class WaitingSink final : public RequestSink {
  public:
@@ -665,6 +686,22 @@ TEST(TextEngineFault, AnUnknownOneIsRefused) {
   LoadOptions options;
   options.engine.fault = "step:burn@1";
   EXPECT_THAT(TextEngine::load(options).status().message(), ::testing::HasSubstr("step:burn@1"));
+}
+
+TEST_F(TextEngineTest, ResetsItsPrefixCache) {
+  const auto reused = [&] {
+    auto stream = *engine_->submit(request_);
+    int64_t tokens = -1;
+    while (const auto event = stream->next())
+      if (event->prompt != nullptr) tokens = event->prompt->reused_tokens;
+    return tokens;
+  };
+  request_.prompt_ids = std::vector<TokenId>(60, 9);
+  request_.prompt.clear();
+  EXPECT_EQ(reused(), 0);
+  EXPECT_EQ(reused(), 59);
+  engine_->reset_prefix_cache();
+  EXPECT_EQ(reused(), 0);
 }
 
 TEST_F(TextEngineTest, APausedStreamCostsNothingAndGoesOnTheSame) {

@@ -165,6 +165,9 @@ class TextEngine {
   virtual EngineStats stats() const = 0;  // engine/engine_stats.h
   // Never waits for anything, not for a step that hangs either.
   virtual EngineProgress progress() const = 0;
+  // Forgets every cached prefix that no running request uses, in all tiers, before the next step:
+  // requests submitted after this call find nothing of what was before it.
+  virtual void reset_prefix_cache() = 0;
   virtual int64_t context() const = 0;
   virtual int threads() const = 0;
   virtual const LoadedModel& model() const = 0;  // api/loaded_model.h

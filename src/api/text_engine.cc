@@ -47,6 +47,7 @@ class LocalEngine final : public TextEngine {
     return sampling;
   }
   EngineStats stats() const override { return engine_->stats(); }
+  void reset_prefix_cache() override { engine_->reset_prefixes(); }
   EngineProgress progress() const override { return engine_->progress(); }
   int64_t context() const override { return engine_->context(); }
   int threads() const override { return engine_->threads(); }

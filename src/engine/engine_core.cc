@@ -353,6 +353,10 @@ EngineStats EngineCore::stats() const {
   return stats;
 }
 
+void EngineCore::reset_prefixes() {
+  if (scheduler_->prefixes() != nullptr) scheduler_->prefixes()->clear();
+}
+
 void EngineCore::save_prefixes() {
   if (scheduler_->prefixes() != nullptr && disk_ != nullptr) scheduler_->prefixes()->save();
 }

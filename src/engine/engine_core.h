@@ -57,6 +57,8 @@ class EngineCore {
   // One step. False when there was nothing to do.
   bool step(Instant now);
   void cancel_all(const Status& status);
+  // Forgets all cached prefixes that no running sequence uses, in the tiers too.
+  void reset_prefixes();
   // Writes what the disk tier should keep.
   void save_prefixes();
 
