@@ -10,9 +10,11 @@
 #include <ctime>
 #include <filesystem>
 #include <numeric>
+#include <semaphore>
 #include <thread>
 
 #include "api/text_engine.h"
+#include "engine/engine.h"
 #include "engine/engine_core.h"
 
 namespace ingot {
@@ -295,6 +297,188 @@ TEST(Engine, CountsWhatItDoes) {
   EXPECT_EQ(stats.requests, 0);
 }
 
+// Adds requests 1 ... n of their own prompts and runs until all have ended.
+std::vector<std::shared_ptr<Heard>> run_all(EngineCore& core,
+                                            const std::vector<EngineRequest>& requests) {
+  std::vector<std::shared_ptr<Heard>> heard;
+  for (const EngineRequest& request : requests) {
+    heard.push_back(std::make_shared<Heard>());
+    EXPECT_TRUE(
+        core.add(static_cast<RequestId>(heard.size()), request, heard.back(), Instant(0)).is_ok());
+  }
+  for (int64_t step = 1; core.has_work(); ++step)
+    core.step(Instant(step));
+  return heard;
+}
+
+int64_t free_pages(const EngineCore& core) {
+  return core.stats().scheduler.pages_free[0];
+}
+
+TEST(Engine, AStepThatFailsEndsTheRequestsOfItsBatchAlone) {
+  const auto model = tiny_model();
+  EngineOptions options = small_options();
+  options.has_prefix_cache = false;
+  auto healthy = *EngineCore::create(model, options);
+  const auto expected = run(*healthy, request_of({7, 8, 9}, 20))->ids;
+  options.fault = {Fault::Kind::kStepFail, 5};
+  auto core = *EngineCore::create(model, options);
+  const int64_t free = free_pages(*core);
+  std::vector<std::shared_ptr<Heard>> heard;
+  for (RequestId id = 0; id < 3; ++id) {
+    EngineRequest request = request_of({7, 8, 9}, 20);
+    if (id == 1) request.n = 3;
+    heard.push_back(std::make_shared<Heard>());
+    ASSERT_TRUE(core->add(id, request, heard.back(), Instant(0)).is_ok());
+  }
+  core->step(Instant(1));
+  core->pause(2);  // not in the batch that fails
+  for (int64_t step = 2; step < 6; ++step)
+    core->step(Instant(step));
+  EXPECT_EQ(heard[0]->end->code(), StatusCode::kInternal);
+  EXPECT_EQ(heard[1]->end->code(), StatusCode::kInternal);
+  EXPECT_FALSE(heard[2]->end.has_value());
+  EXPECT_EQ(heard[0]->ids[0].size(), 4U);
+  core->resume(2);
+  while (core->has_work())
+    core->step(Instant(9));
+  EXPECT_TRUE(heard[2]->end->is_ok());
+  EXPECT_EQ(heard[2]->ids, expected);
+  EXPECT_EQ(free_pages(*core), free);
+  EXPECT_EQ(run(*core, request_of({7, 8, 9}, 20))->ids, expected);
+  EXPECT_EQ(core->stats().failed_steps, 1);
+  EXPECT_EQ(core->stats().failed_requests, 2);
+  EXPECT_EQ(core->stats().corrupted_requests, 0);
+}
+
+TEST(Engine, AFailedPromptLeavesNothingInTheCacheThatWasNotComputed) {
+  const auto model = tiny_model();
+  EngineOptions options = small_options();
+  options.max_num_batched_tokens = 64;
+  const EngineRequest request = request_of(std::vector<TokenId>(100, 42), 10);
+  const auto expected = run(**EngineCore::create(model, options), request)->ids;
+  options.fault = {Fault::Kind::kStepFail, 2};
+  auto core = *EngineCore::create(model, options);
+  EXPECT_EQ(run(*core, request)->end->code(), StatusCode::kInternal);
+  const auto again = run(*core, request);
+  EXPECT_EQ(again->prompt.reused_tokens, 64);
+  EXPECT_EQ(again->ids, expected);
+}
+
+TEST(Engine, LogitsThatAreNoNumbersEndTheirRequestAlone) {
+  const auto model = tiny_model();
+  EngineOptions options = small_options();
+  const auto expected = run(**EngineCore::create(model, options), request_of({2, 3}, 9))->ids;
+  for (const int64_t at : {1, 4}) {
+    options.fault = {Fault::Kind::kNanLogits, at};
+    auto core = *EngineCore::create(model, options);
+    const auto heard = run_all(*core, {request_of({1, 2}, 9), request_of({2, 3}, 9)});
+    EXPECT_EQ(heard[0]->end->code(), StatusCode::kInternal);
+    EXPECT_THAT(heard[0]->end->message(), ::testing::HasSubstr("not finite"));
+    EXPECT_EQ(heard[0]->ids.empty() ? 0U : heard[0]->ids[0].size(), static_cast<size_t>(at - 1));
+    EXPECT_TRUE(heard[1]->end->is_ok());
+    EXPECT_EQ(heard[1]->ids, expected);
+    EXPECT_EQ(core->stats().corrupted_requests, 1);
+    EXPECT_EQ(core->stats().failed_requests, 1);
+  }
+}
+
+TEST(Engine, LogitsThatAreNoNumbersEndScoredPromptsAndBeamsToo) {
+  EngineOptions options = small_options();
+  options.fault = {Fault::Kind::kNanLogits, 1};
+  EngineRequest scored = request_of({1, 2, 3, 4}, 3);
+  scored.sampling.prompt_logprobs = 1;
+  EngineRequest beams = request_of({1, 2, 3, 4}, 3);
+  beams.beam = BeamParams{.width = 2};
+  for (const EngineRequest& request : {scored, beams}) {
+    auto core = *EngineCore::create(tiny_model(), options);
+    const auto heard = run(*core, request);
+    EXPECT_EQ(heard->end->code(), StatusCode::kInternal);
+    EXPECT_TRUE(heard->ids.empty());
+    EXPECT_EQ(core->stats().corrupted_requests, 1);
+  }
+}
+
+TEST(Engine, AResetForgetsCachedPrefixesInAllTiers) {
+  EngineOptions options = small_options();
+  options.host_cache_bytes = 1 << 20;
+  auto core = *EngineCore::create(tiny_model(), options);
+  const EngineRequest request = request_of(std::vector<TokenId>(50, 3), 30);
+  const auto expected = run(*core, request)->ids;
+  EXPECT_EQ(run(*core, request)->prompt.reused_tokens, 49);
+  core->reset_prefixes();
+  EXPECT_EQ(core->stats().prefixes.nodes, 0);
+  EXPECT_EQ(core->stats().scheduler.pages_free, core->stats().scheduler.pages_total);
+  EXPECT_EQ(run(*core, request)->prompt.reused_tokens, 0);
+
+  const auto heard = std::make_shared<Heard>();  // what runs is left alone
+  ASSERT_TRUE(core->add(1, request, heard, Instant(0)).is_ok());
+  for (int64_t step = 1; core->has_work(); ++step) {
+    core->step(Instant(step));
+    core->reset_prefixes();
+  }
+  EXPECT_EQ(heard->ids, expected);
+}
+
+// Waits on the engine thread, in the middle of a step, for the test to do something meanwhile.
+class WaitingSink final : public RequestSink {
+ public:
+  explicit WaitingSink(int token) : token_(token) {}
+  void on_prompt(const PromptReport& /*report*/) override {}
+  bool on_token(int32_t /*choice*/, TokenId /*id*/, const PositionLogprobs* /*logprobs*/) override {
+    if (++tokens_ == token_) {
+      reached.release();
+      go_on.acquire();
+    }
+    return true;
+  }
+  void on_finish(int32_t /*choice*/, FinishReason reason) override { reason_ = reason; }
+  void on_end(const Status& /*status*/) override { ended.release(); }
+
+  std::binary_semaphore reached{0}, go_on{0}, ended{0};
+  int tokens() const { return tokens_; }
+  std::optional<FinishReason> reason() const { return reason_; }
+
+ private:
+  const int token_;
+  int tokens_ = 0;
+  std::optional<FinishReason> reason_;
+};
+
+TEST(Engine, CancelLetsOnlyTheStepThatRunsGoOnAndGivesAllPagesBack) {
+  EngineOptions options = small_options();
+  options.has_prefix_cache = false;
+  auto engine = *Engine::create(tiny_model(), options);
+  const std::vector<int64_t> free = engine->stats().scheduler.pages_free;
+  const auto sink = std::make_shared<WaitingSink>(5);
+  const RequestId id = *engine->submit(request_of({1, 2, 3}, 100), sink);
+  sink->reached.acquire();
+  engine->cancel(id);
+  sink->go_on.release();
+  sink->ended.acquire();
+  EXPECT_EQ(sink->tokens(), 5);
+  EXPECT_EQ(sink->reason(), FinishReason::kCancelled);
+  while (engine->progress().has_work)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(engine->stats().steps, 5);
+  EXPECT_EQ(engine->stats().scheduler.pages_free, free);
+  EXPECT_EQ(engine->stats().cancelled_requests, 1);
+}
+
+TEST(Engine, AFullQueueIsToldApartFromOtherErrors) {
+  auto engine = *Engine::create(tiny_model(), small_options(), /*max_queued=*/1);
+  const auto first = std::make_shared<WaitingSink>(1);
+  ASSERT_TRUE(engine->submit(request_of({1, 2, 3}, 5), first).is_ok());
+  first->reached.acquire();
+  const auto second = std::make_shared<WaitingSink>(0);
+  const auto refused = engine->submit(request_of({1, 2, 3}, 5), second);
+  EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
+  first->go_on.release();
+  first->ended.acquire();
+  ASSERT_TRUE(engine->submit(request_of({1, 2, 3}, 5), second).is_ok());
+  second->ended.acquire();
+}
+
 TEST(Engine, RefusesWhatCanNeverRunAndNamesTheField) {
   auto core = *EngineCore::create(tiny_model(), small_options());
   const auto message = [&](EngineRequest request) {
@@ -468,6 +652,56 @@ TEST_F(TextEngineTest, ProgressTellsWhetherTheEngineMoves) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(engine_->progress().step_began.has_value());
   EXPECT_EQ(engine_->stats().requests, 0);
+}
+
+// In a process of its own: a step that hangs never lets go of its thread.
+TEST(TextEngineDeathTest, ProgressIsToldWhileAStepHangs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto watch = [] {
+    LoadOptions options;
+    options.engine.kv_cache_memory = uint64_t{64} << 20;
+    options.engine.context = 512;
+    options.engine.fault = "step:hang@3";
+    auto engine = *TextEngine::load(options);
+    TextRequest request;
+    request.prompt = "Once upon a time";
+    request.sampling = engine->default_sampling();
+    auto stream = *engine->submit(request);
+    int tokens = 0;
+    while (tokens < 2)
+      if (stream->next()->kind == TextEvent::Kind::kToken) ++tokens;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const EngineProgress before = engine->progress();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const EngineProgress after = engine->progress();
+    const bool is_stuck = after.has_work && after.steps == before.steps &&
+                          after.step_began.has_value() && after.step_began == before.step_began &&
+                          engine->stats().requests == 1;
+    ::_exit(is_stuck ? 7 : 1);
+  };
+  EXPECT_EXIT(watch(), ::testing::ExitedWithCode(7), "");
+}
+
+TEST(TextEngineFault, AnUnknownOneIsRefused) {
+  LoadOptions options;
+  options.engine.fault = "step:burn@1";
+  EXPECT_THAT(TextEngine::load(options).status().message(), ::testing::HasSubstr("step:burn@1"));
+}
+
+TEST_F(TextEngineTest, ResetsItsPrefixCache) {
+  const auto reused = [&] {
+    auto stream = *engine_->submit(request_);
+    int64_t tokens = -1;
+    while (const auto event = stream->next())
+      if (event->prompt != nullptr) tokens = event->prompt->reused_tokens;
+    return tokens;
+  };
+  request_.prompt_ids = std::vector<TokenId>(60, 9);
+  request_.prompt.clear();
+  EXPECT_EQ(reused(), 0);
+  EXPECT_EQ(reused(), 59);
+  engine_->reset_prefix_cache();
+  EXPECT_EQ(reused(), 0);
 }
 
 TEST_F(TextEngineTest, APausedStreamCostsNothingAndGoesOnTheSame) {

@@ -44,6 +44,8 @@ struct EngineFlags {
   std::string disk_cache;                          // a folder for evicted prefixes; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;  // at most so many there
   int64_t max_queue = int64_t{1} << 20;            // requests that have not ended
+  // For tests: "step:hang@N", "step:fail@N" or "logits:nan@N", with N the step, from 1.
+  std::string fault;
 };
 
 struct LoadOptions {
@@ -154,7 +156,8 @@ class TextEngine {
   static Result<std::unique_ptr<TextEngine>> load(const LoadOptions& options);
   virtual ~TextEngine() = default;
 
-  // Fails at once on a request that can never run; the message names the field.
+  // Fails at once on a request that can never run; the message names the field. kResourceExhausted
+  // means one thing here: max_queue requests have not ended yet; try again in a moment.
   virtual Result<std::unique_ptr<TextStream>> submit(const TextRequest& request) = 0;
   // The ids that submit() would prompt the model with.
   virtual Result<std::vector<TokenId>> prompt_ids(const TextRequest& request) const = 0;
@@ -163,6 +166,9 @@ class TextEngine {
   virtual EngineStats stats() const = 0;  // engine/engine_stats.h
   // Never waits for anything, not for a step that hangs either.
   virtual EngineProgress progress() const = 0;
+  // Forgets every cached prefix that no running request uses, in all tiers, before the next step:
+  // requests submitted after this call find nothing of what was before it.
+  virtual void reset_prefix_cache() = 0;
   virtual int64_t context() const = 0;
   virtual int threads() const = 0;
   virtual const LoadedModel& model() const = 0;  // api/loaded_model.h

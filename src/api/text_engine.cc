@@ -48,6 +48,7 @@ class LocalEngine final : public TextEngine {
     return sampling;
   }
   EngineStats stats() const override { return engine_->stats(); }
+  void reset_prefix_cache() override { engine_->reset_prefixes(); }
   EngineProgress progress() const override { return engine_->progress(); }
   int64_t context() const override { return engine_->context(); }
   int threads() const override { return engine_->threads(); }
@@ -93,7 +94,11 @@ Result<std::unique_ptr<TextStream>> LocalEngine::submit(const TextRequest& reque
                        .n = request.n,
                        .made = std::max(request.n, request.best_of)};
   EngineRequest inner;
-  INGOT_TRY(inner.prompt, prompt_ids(request));
+  Result<std::vector<TokenId>> ids = prompt_ids(request);
+  if (ids.status().code() == StatusCode::kResourceExhausted) {  // of the prompt's own making
+    return Status(StatusCode::kInvalidArgument, ids.status().message());
+  }
+  INGOT_TRY(inner.prompt, std::move(ids));
   inner.max_tokens = request.max_tokens;
   inner.sampling = request.sampling;
   inner.n = sink.made;
@@ -139,6 +144,7 @@ Result<EngineOptions> engine_options(const EngineFlags& flags, const ModelSpec& 
   options.host_cache_bytes = flags.host_cache_bytes;
   options.disk_cache_directory = flags.disk_cache;
   options.disk_cache_bytes = flags.disk_cache_bytes;
+  INGOT_TRY(options.fault, parse_fault(flags.fault));
   return options;
 }
 

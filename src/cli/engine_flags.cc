@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/environment.h"
+
 namespace ingot {
 
 Result<uint64_t> parse_size(std::string_view text, std::string_view field) {
@@ -84,6 +86,7 @@ Result<EngineFlags> engine_flags(const EngineCliFlags& flags, const ModelFlags& 
   engine.context = model.context;
   engine.kv_cache_dtype = model.cache_dtype;
   engine.block_size = model.block_size;
+  engine.fault = environment::fault();
   engine.enable_prefix_caching = !flags.no_prefix_caching;
   INGOT_TRY(engine.kv_cache_memory, parse_size(flags.kv_cache_memory, "--kv-cache-memory"));
   INGOT_TRY(engine.host_cache_bytes, parse_size(flags.host_cache, "--host-cache"));

@@ -22,6 +22,10 @@ bool has_cursor_movement() {
   return variable("TERM") != "dumb" && !variable("TERM").empty();
 }
 
+std::string fault() {
+  return std::string(variable("INGOT_FAULT"));
+}
+
 std::optional<std::filesystem::path> state_folder() {
   const std::filesystem::path state(variable("XDG_STATE_HOME"));
   if (state.is_absolute()) return state / "ingot";

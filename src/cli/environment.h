@@ -12,6 +12,8 @@ namespace ingot::environment {
 bool wants_color();
 // TERM=dumb has no cursor movement: no line editing, no progress bar.
 bool has_cursor_movement();
+// INGOT_FAULT: what goes wrong on purpose (docs/engine.md); empty for nothing.
+std::string fault();
 // $XDG_STATE_HOME/ingot, else $HOME/.local/state/ingot; nothing without a home.
 std::optional<std::filesystem::path> state_folder();
 

@@ -96,6 +96,10 @@ void Engine::resume(RequestId id) {
   send({.kind = Message::Kind::kResume, .id = id});
 }
 
+void Engine::reset_prefixes() {
+  send({.kind = Message::Kind::kResetPrefixes});
+}
+
 EngineStats Engine::stats() const {
   const std::scoped_lock lock(mutex_);
   EngineStats stats = stats_;
@@ -155,6 +159,8 @@ void Engine::handle(Message& message) {
       return core_->pause(message.id);
     case Message::Kind::kResume:
       return core_->resume(message.id);
+    case Message::Kind::kResetPrefixes:
+      return core_->reset_prefixes();
   }
 }
 

@@ -38,6 +38,8 @@ class Engine {
   // ignored.
   void pause(RequestId id);
   void resume(RequestId id);
+  // Before the next step: see EngineCore.
+  void reset_prefixes();
   EngineStats stats() const;        // as of the last step
   EngineProgress progress() const;  // see TextEngine
 
@@ -48,7 +50,7 @@ class Engine {
 
  private:
   struct Message {
-    enum class Kind : uint8_t { kSubmit, kCancel, kPause, kResume };
+    enum class Kind : uint8_t { kSubmit, kCancel, kPause, kResume, kResetPrefixes };
     Kind kind;
     RequestId id = 0;
     EngineRequest request = {};                   // kSubmit

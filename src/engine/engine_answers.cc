@@ -26,8 +26,10 @@ void EngineCore::deliver(const Delivery& delivery, std::span<const float> logits
   Active& active = requests_.at(answer->second.request);
   if (active.started < Instant(0)) active.started = now;
   if (sequence->computed > sequence->request.first_scored &&
-      sequence->request.first_scored < sequence->prompt_size()) {
-    score_prompt(*sequence, active, logits, row);
+      sequence->request.first_scored < sequence->prompt_size() &&
+      !score_prompt(*sequence, active, logits, row)) {
+    row = end;
+    return end_corrupted(answer->second.request, "logits");
   }
   if (delivery.is_last) {
     const std::span<const float> last = logits_row(logits, end - 1);
@@ -68,11 +70,11 @@ void EngineCore::pool(const Delivery& delivery, std::span<const float> hidden, I
     active.sink->on_embedding(active.pooled);
     return end_request(id, Status::ok());
   }
-  end_request(id, Status::internal("the model produced hidden states that are not finite numbers"));
+  end_corrupted(id, "hidden states");
 }
 
 // Row i says how likely the prompt's token i + 1 was; the last row belongs to the answer.
-void EngineCore::score_prompt(Sequence& sequence, Active& active, std::span<const float> logits,
+bool EngineCore::score_prompt(Sequence& sequence, Active& active, std::span<const float> logits,
                               size_t row) {
   int64_t& next = sequence.request.first_scored;
   const int64_t end = std::min(sequence.computed, sequence.prompt_size());
@@ -82,7 +84,9 @@ void EngineCore::score_prompt(Sequence& sequence, Active& active, std::span<cons
     active.report.logprobs.emplace_back(position_logprobs(logits_row(logits, row), token,
                                                           *active.request.sampling.prompt_logprobs,
                                                           scratch_.candidates));
+    if (std::isnan(active.report.logprobs.back()->logprob)) return false;
   }
+  return true;
 }
 
 void EngineCore::report_prompt(Active& active, const Sequence& sequence, Instant now) {
@@ -124,7 +128,12 @@ void EngineCore::sample(Sequence& sequence, Active& active, std::span<const floa
   const SequenceView view{sequence.tokens, static_cast<size_t>(sequence.prompt_size())};
   const Result<TokenId> token =
       answer.sampler.sample(logits, view, static_cast<uint64_t>(sequence.size()), scratch_);
-  if (!token.is_ok()) return end_request(answer.request, token.status());
+  if (!token.is_ok()) {
+    // Everything else the sampler complains of is the request's own doing.
+    const bool is_corrupted = token.status().code() == StatusCode::kInternal;
+    return is_corrupted ? end_corrupted(answer.request, "logits")
+                        : end_request(answer.request, token.status());
+  }
   if (answer.sampler.is_stop(*token)) return end_answer(sequence, active, FinishReason::kStop);
   ++stats_.generated_tokens;
   std::optional<PositionLogprobs> logprobs;
@@ -151,10 +160,7 @@ void EngineCore::end_answer(Sequence& sequence, Active& active, FinishReason rea
 void EngineCore::collect_beam(Sequence& sequence, Active& active, std::span<const float> logits) {
   const auto found = std::ranges::find(active.sequences, sequence.id);
   const auto index = static_cast<size_t>(found - active.sequences.begin());
-  if (!argmax(logits)) {
-    return end_request(answers_.at(sequence.id).request,
-                       Status::internal("the model produced logits that are not numbers"));
-  }
+  if (!argmax(logits)) return end_corrupted(answers_.at(sequence.id).request, "logits");
   const auto best = static_cast<int>(active.beam->tokens_per_beam());
   active.beam_inputs[index] = position_logprobs(logits, 0, best, scratch_.candidates).top;
   scheduler_->hold(sequence);
@@ -255,6 +261,11 @@ void EngineCore::end_request(RequestId id, const Status& status) {
   ++stats_.finished_requests;
   if (!status.is_ok()) ++stats_.failed_requests;
   node.mapped().sink->on_end(status);
+}
+
+void EngineCore::end_corrupted(RequestId id, std::string_view what) {
+  ++stats_.corrupted_requests;
+  end_request(id, Status::internal("the model produced {} that are not finite numbers", what));
 }
 
 void EngineCore::cancel_all(const Status& status) {

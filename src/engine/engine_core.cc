@@ -2,6 +2,8 @@
 #include "engine/engine_core.h"
 
 #include <algorithm>
+#include <limits>
+#include <thread>
 
 #include "engine/disk_tier.h"
 #include "engine/host_tier.h"
@@ -230,10 +232,10 @@ bool EngineCore::step(Instant now) {
   fill_batch(plan);
   stats_.times.plan += watch.lap();
 
-  const Result<std::span<const float>> logits = decoder_->forward(batch_, cache_);
+  const Result<std::span<const float>> logits = forward();
   stats_.times.forward += watch.lap();
-  if (!logits.is_ok()) {  // the weights are gone: nothing that runs can go on
-    cancel_all(logits.status());
+  if (!logits.is_ok()) {
+    fail_batch(plan, logits.status());
     return true;
   }
   // By id: a request may end, and its sequences with it, before the last of them has its turn.
@@ -255,6 +257,38 @@ bool EngineCore::step(Instant now) {
   stats_.times.sample += watch.lap();
   count_step(plan.tokens, whole.lap());
   return true;
+}
+
+Result<std::span<const float>> EngineCore::forward() {
+  ++attempts_;
+  const Fault& fault = options_.fault;
+  const bool is_due = fault.kind != Fault::Kind::kNone && attempts_ >= fault.at;
+  return is_due ? forward_with_fault() : decoder_->forward(batch_, cache_);
+}
+
+Result<std::span<const float>> EngineCore::forward_with_fault() {
+  Fault::Kind& kind = options_.fault.kind;
+  while (kind == Fault::Kind::kStepHang)
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  if (kind == Fault::Kind::kStepFail) {
+    kind = Fault::Kind::kNone;
+    return Status::internal("step {} failed, as it was asked to", attempts_);
+  }
+  INGOT_TRY(const std::span<const float> logits, decoder_->forward(batch_, cache_));
+  if (logits.empty()) return logits;
+  kind = Fault::Kind::kNone;
+  poisoned_.assign(logits.begin(), logits.end());
+  poisoned_.front() = std::numeric_limits<float>::quiet_NaN();
+  return std::span<const float>(poisoned_);
+}
+
+void EngineCore::fail_batch(const StepPlan& plan, const Status& status) {
+  ++stats_.failed_steps;
+  std::vector<RequestId> requests;
+  for (const StepPlan::Item& item : plan.items)
+    requests.push_back(answers_.at(item.sequence->id).request);
+  for (const RequestId id : requests)  // some more than once: the second time it is unknown
+    end_request(id, status);
 }
 
 void EngineCore::count_step(int64_t tokens, double seconds) {
@@ -317,6 +351,10 @@ EngineStats EngineCore::stats() const {
   }
   if (scheduler_->prefixes() != nullptr) stats.prefixes = scheduler_->prefixes()->stats();
   return stats;
+}
+
+void EngineCore::reset_prefixes() {
+  if (scheduler_->prefixes() != nullptr) scheduler_->prefixes()->clear();
 }
 
 void EngineCore::save_prefixes() {

@@ -15,6 +15,7 @@
 #include "base/thread_pool.h"
 #include "engine/cache_plan.h"
 #include "engine/engine_stats.h"
+#include "engine/fault.h"
 #include "engine/request.h"
 #include "engine/sampling.h"
 #include "engine/scheduler.h"
@@ -36,6 +37,7 @@ struct EngineOptions {
   uint64_t host_cache_bytes = 0;     // second tier; 0: none
   std::string disk_cache_directory;  // third tier; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;
+  Fault fault;  // for tests
 };
 
 // Engine thread only.
@@ -55,6 +57,8 @@ class EngineCore {
   // One step. False when there was nothing to do.
   bool step(Instant now);
   void cancel_all(const Status& status);
+  // Forgets all cached prefixes that no running sequence uses, in the tiers too.
+  void reset_prefixes();
   // Writes what the disk tier should keep.
   void save_prefixes();
 
@@ -105,11 +109,16 @@ class EngineCore {
   int64_t rope_class(int64_t prompt_size) const;
   void expire(const StepPlan& plan);
   void fill_batch(const StepPlan& plan);
+  Result<std::span<const float>> forward();
+  Result<std::span<const float>> forward_with_fault();
+  // A step that failed takes the requests of its batch with it, and no others.
+  void fail_batch(const StepPlan& plan, const Status& status);
   static int64_t output_rows(const StepPlan::Item& item);
   bool is_pooled(const StepPlan::Item& item) const;
   void deliver(const Delivery& delivery, std::span<const float> logits, size_t& row, Instant now);
   void pool(const Delivery& delivery, std::span<const float> hidden, Instant now);
-  void score_prompt(Sequence& sequence, Active& active, std::span<const float> logits, size_t row);
+  // False when a row is not made of numbers.
+  bool score_prompt(Sequence& sequence, Active& active, std::span<const float> logits, size_t row);
   void report_prompt(Active& active, const Sequence& sequence, Instant now);
   void start_answers(Sequence& sequence, Active& active, std::span<const float> logits);
   // Draws, tells, appends or ends.
@@ -120,6 +129,8 @@ class EngineCore {
   void end_answer(Sequence& sequence, Active& active, FinishReason reason);
   // The request is over, whatever still runs of it.
   void end_request(RequestId id, const Status& status);
+  // ... because the model computed something that is no number.
+  void end_corrupted(RequestId id, std::string_view what);
   void count_step(int64_t tokens, double seconds);
   std::span<const float> logits_row(std::span<const float> logits, size_t row) const;
 
@@ -136,6 +147,8 @@ class EngineCore {
   std::unordered_map<SequenceId, Answer> answers_;
   Batch batch_;
   std::vector<Delivery> deliveries_;
+  int64_t attempts_ = 0;         // steps, failed ones too
+  std::vector<float> poisoned_;  // logits with a fault in them
   EngineStats stats_;
 };
 

@@ -24,6 +24,7 @@ struct EngineStats {
   PrefixStats prefixes;      // asked for, found, and where, in tokens
 
   int64_t steps = 0;             // forward passes that succeeded
+  int64_t failed_steps = 0;      // and those that did not
   int64_t computed_tokens = 0;   // rows of all forward passes
   int64_t generated_tokens = 0;  // sampled
   FixedHistogram step_tokens{.bounds = kStepTokenBounds};
@@ -35,8 +36,9 @@ struct EngineStats {
   int64_t requests = 0;           // submitted and not ended: those that nobody looked at yet too
   int64_t finished_requests = 0;  // ended, well or not; of these:
   int64_t cancelled_requests = 0;
-  int64_t expired_requests = 0;  // past their deadline
-  int64_t failed_requests = 0;   // with an error
+  int64_t expired_requests = 0;    // past their deadline
+  int64_t failed_requests = 0;     // with an error; of these:
+  int64_t corrupted_requests = 0;  // the model computed something that is no number
 
   double waste = 0;  // of the pages that running sequences own, right now
   double kv_usage =

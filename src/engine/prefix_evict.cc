@@ -31,6 +31,30 @@ int64_t PrefixTree::evict(size_t group, int64_t count) {
   return pool.free_pages() - free_before;
 }
 
+int64_t PrefixTree::clear() {
+  forget_dropped();
+  if (options_.store != nullptr) {
+    for (const StoredPage& page : options_.store->list())
+      options_.store->erase(page.id);
+  }
+  const int64_t before = stats_.nodes;
+  std::vector<PrefixNode*> nodes;
+  for_each([&](const PrefixNode& node) { nodes.push_back(const_cast<PrefixNode*>(&node)); });
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {  // children first
+    PrefixNode* const node = *it;
+    if (node->is_root()) {
+      remove_if_empty(node);
+      continue;
+    }
+    node->stored = 0;
+    if (node->is_protected()) continue;
+    for (size_t g = 0; g < groups_.size(); ++g)
+      drop_page(node, g);
+    remove_leaf(node);
+  }
+  return before - stats_.nodes;
+}
+
 // Namespaces above their share first; they are few, see Group::over_share.
 PrefixNode* PrefixTree::oldest_leaf(size_t group) const {
   PrefixNode* oldest = nullptr;

@@ -55,6 +55,7 @@ class RandomWorld {
   }
 
   void act() {
+    if (below(100) == 0) clear();
     switch (below(12)) {
       case 0:
       case 1:
@@ -220,6 +221,23 @@ class RandomWorld {
     ASSERT_EQ(cache_->tree->evict(group, count), std::min(count, before));
     ASSERT_EQ(cache_->pools[group]->free_pages() - free_before, std::min(count, before));
     ASSERT_EQ(cache_->tree->evictable(group), before - std::min(count, before));
+  }
+
+  void clear() {
+    int64_t before = 0;
+    cache_->tree->for_each([&](const PrefixNode& node) { before += node.is_root() ? 0 : 1; });
+    const int64_t gone = cache_->tree->clear();
+    int64_t left = 0;
+    cache_->tree->for_each([&](const PrefixNode& node) {
+      EXPECT_TRUE(node.is_protected());
+      EXPECT_EQ(node.stored, 0U);
+      left += node.is_root() ? 0 : 1;
+    });
+    ASSERT_EQ(before - gone, left);
+    ASSERT_EQ(cache_->tree->stats().nodes, left);
+    if (has_store_) {
+      ASSERT_TRUE(store_.list().empty());
+    }
   }
 
   void check() {

@@ -216,12 +216,17 @@ void PrefixTree::remove_if_empty(PrefixNode* node) {
     const bool is_empty = node->stored == 0 &&
                           std::ranges::all_of(node->pages, [](PageId id) { return id == kNoPage; });
     if (!is_empty) return;
-    set_resident(node, false);
-    if (options_.store != nullptr) by_key_.erase(node->key);
-    parent->children.erase(parent->children.find(std::span<const TokenId>(node->tokens)));
-    --stats_.nodes;
+    remove_leaf(node);
     node = parent;
   }
+}
+
+void PrefixTree::remove_leaf(PrefixNode* node) {
+  set_resident(node, false);
+  if (options_.store != nullptr) by_key_.erase(node->key);
+  PrefixChildren& siblings = node->parent->children;
+  siblings.erase(siblings.find(std::span<const TokenId>(node->tokens)));
+  --stats_.nodes;
 }
 
 // True where the cache or a lower tier has the page.

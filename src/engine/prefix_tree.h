@@ -123,6 +123,10 @@ class PrefixTree {
   // they have references to full-attention pages of its path.
   int64_t evictable(size_t group) const { return groups_[group].evictable; }
 
+  // Forgets everything that nobody is using, in the tiers too; what is pinned stays. How many nodes
+  // are gone.
+  int64_t clear();
+
   // Before the first match: the store's pages become nodes that match() can load. Pages whose
   // parents are missing are erased from the store.
   void restore();
@@ -169,6 +173,7 @@ class PrefixTree {
   void remove_redundant(PrefixNode* parent, std::span<const TokenId> tokens,
                         std::span<const PageId> pages);
   void remove_if_empty(PrefixNode* node);
+  void remove_leaf(PrefixNode* node);
   void fill_in(PrefixNode* node, std::span<const PageId> pages);
   void hold_page(PrefixNode* node, size_t group, PageId id);
   void drop_page(PrefixNode* node, size_t group);
