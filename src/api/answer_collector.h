@@ -9,15 +9,24 @@
 #include <vector>
 
 #include "api/answer_counts.h"
+#include "api/answer_splitter.h"
 #include "api/openai_error.h"
 #include "api/openai_request.h"
 #include "ingot/engine.h"
 
 namespace ingot {
 
+struct CollectedCall {
+  std::string id;
+  std::string name;
+  std::string arguments;  // JSON
+};
+
 struct CollectedChoice {
   std::vector<TokenId> ids = {};
-  std::string text = {};
+  std::string text = {};  // the content
+  std::string reasoning = {};
+  std::vector<CollectedCall> calls = {};
   std::vector<PositionLogprobs> logprobs = {};  // one for each id, when asked for
   FinishReason reason = FinishReason::kStop;
 };
@@ -31,8 +40,8 @@ struct CollectedAnswer {
 // Single thread.
 class AnswerCollector {
  public:
-  // The prompts of `request` are ids (encode_prompts()).
-  explicit AnswerCollector(const OpenAiRequest& request);
+  // The prompts of `request` are ids (encode_prompts()). `tokenizer` may be null.
+  AnswerCollector(const OpenAiRequest& request, const Tokenizer* tokenizer);
   void take(size_t prompt, TextEvent event);
 
   const std::vector<CollectedAnswer>& answers() const { return answers_; }  // [prompt]
@@ -41,7 +50,10 @@ class AnswerCollector {
   const std::optional<OpenAiError>& broken_off() const { return broken_off_; }
 
  private:
+  void add_text(size_t prompt, TextEvent& event, CollectedChoice& choice);
+
   std::vector<CollectedAnswer> answers_;
+  std::vector<std::vector<AnswerSplitter>> splitters_;  // [prompt][choice]; none: all is content
   AnswerCounts counts_;
   std::optional<OpenAiError> broken_off_;
 };

@@ -29,6 +29,8 @@ struct OpenAiDraft {
   std::optional<int32_t> top_logprobs, prompt_logprobs;
   std::optional<std::string> tool_choice;
   std::optional<bool> parallel_tool_calls;
+  std::vector<std::string> tool_names;
+  bool includes_reasoning = true;
   std::optional<std::vector<std::string>> breakers;
   bool uses_beams = false;
   std::optional<int32_t> beam_width;

@@ -150,12 +150,15 @@ Status read_prompt(Draft& draft, const Json& value) {
 Status read_tools(Draft& draft, const Json& value) {
   INGOT_TRY(const Json tools, template_tools(value));
   draft.text.tools = tools.empty() ? "" : dump_json(tools);
+  for (const Json& tool : tools)
+    draft.tool_names.push_back(tool["function"]["name"].get<std::string>());
   return Status::ok();
 }
 
 Status read_tool_choice(Draft& draft, const Json& value) {
   if (!value.is_string() || (value != "none" && value != "auto")) {
-    return Status::unsupported("can be 'none' or 'auto'; a tool cannot be forced yet");
+    return Status::unsupported(
+        "can be 'none' or 'auto': a call cannot be forced as long as output cannot be constrained");
   }
   draft.tool_choice = value.get<std::string>();
   return Status::ok();
@@ -284,6 +287,9 @@ constexpr std::array kReaders = std::to_array<ReaderField>({
 }
 }
 , {"chat_template_kwargs", kChat, read_template_kwargs}, {"reasoning_effort", kChat, read_effort},
+    {"include_reasoning", kChat, [](Draft& draft, const Json& value){return read_bool(value, draft.includes_reasoning);
+}
+},
     {"model", kBoth,
      [](Draft& draft, const Json& value){INGOT_TRY(draft.result.model, text_of(value, limits::kRequestNameBytes));
 return Status::ok();
@@ -472,8 +478,7 @@ constexpr std::array kRefused = std::to_array<RefusedField>({
     {"spaces_between_special_tokens", kBoth, "true", "text is decoded in one way only"},
     {"logprob_token_ids", kBoth, "", "use logprobs with a number"},
     {"kv_transfer_params", kBoth, "", "caches are not transferred"},
-    {"thinking_token_budget", kChat, "", "thinking is not told apart"},
-    {"include_reasoning", kChat, "true", "thinking is not told apart"},
+    {"thinking_token_budget", kChat, "", "thinking cannot be limited; use max_completion_tokens"},
     {"repetition_detection", kBoth, "", "use the penalties or dry_multiplier"},
     {"vllm_xargs", kBoth, "{}", "there are no such extensions"},
 });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/answer_collector.h"
+#include "api/loaded_model.h"
 #include "api/openai_reply.h"
 #include "api/openai_request.h"
 #include "ingot/engine.h"
@@ -39,7 +40,9 @@ class OpenAiJob {
 
  private:
   OpenAiJob(TextEngine& engine, OpenAiRequest request)
-      : engine_(&engine), request_(std::move(request)), collector_(request_) {}
+      : engine_(&engine),
+        request_(std::move(request)),
+        collector_(request_, engine.model().text.tokenizer.get()) {}
 
   TextEngine* engine_;
   OpenAiRequest request_;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/openai_prompts.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
+
+#include "api/loaded_model.h"
 
 namespace ingot {
 namespace {
@@ -11,6 +15,12 @@ OpenAiError too_long(int64_t tokens, int64_t context) {
       .message = fmt::format("the prompt has {} tokens but the context holds {}", tokens, context),
       .param = {},
       .code = "context_length_exceeded"};
+}
+
+// The end of the prompt as text, long enough for a mark of several tokens.
+std::string prompt_end(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
+  constexpr size_t kTokens = 16;
+  return tokenizer.decode(ids.last(std::min(ids.size(), kTokens)), false);
 }
 
 }  // namespace
@@ -28,6 +38,11 @@ std::optional<OpenAiError> encode_prompts(const TextEngine& engine, OpenAiReques
     request.prompt_texts.push_back(std::exchange(text.prompt, {}));
     text.messages.clear();
     text.prompt_ids = *std::move(ids);
+    if (!request.format.reasoning) continue;
+    const Tokenizer* tokenizer = engine.model().text.tokenizer.get();
+    request.format.begins_in_reasoning =
+        tokenizer != nullptr &&
+        opens_reasoning(prompt_end(*tokenizer, text.prompt_ids), *request.format.reasoning);
   }
   return std::nullopt;
 }

@@ -9,6 +9,23 @@
 namespace ingot {
 namespace {
 
+Json message(const CollectedChoice& choice) {
+  Json message = {{"role", "assistant"}, {"content", choice.text}, {"refusal", nullptr}};
+  if (!choice.reasoning.empty()) {  // clients read one name or the other
+    message["reasoning_content"] = choice.reasoning;
+    message["reasoning"] = choice.reasoning;
+  }
+  if (choice.calls.empty()) return message;
+  if (choice.text.empty()) message["content"] = nullptr;
+  Json& calls = message["tool_calls"] = Json::array();
+  for (const CollectedCall& call : choice.calls) {
+    calls.push_back({{"id", call.id},
+                     {"type", "function"},
+                     {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+  }
+  return message;
+}
+
 class Reply {
  public:
   Reply(const OpenAiRequest& request, const ReplyInfo& info)
@@ -43,7 +60,7 @@ class Reply {
     Json object = {{"index", index}};
     const bool has_logprobs = request_.requests[prompt].sampling.logprobs.has_value();
     if (is_chat_) {
-      object["message"] = {{"role", "assistant"}, {"content", choice.text}, {"refusal", nullptr}};
+      object["message"] = message(choice);
       object["logprobs"] = has_logprobs ? chat_logprobs(names_, choice.logprobs) : Json();
     } else {
       const bool echoes = request_.echoes;
@@ -51,7 +68,7 @@ class Reply {
           (echoes ? echoed_prompt(request_, prompt, info_.tokenizer) : "") + choice.text;
       object["logprobs"] = has_logprobs ? completion_logprobs(prompt, answer, choice) : Json();
     }
-    object["finish_reason"] = openai_finish_reason(choice.reason);
+    object["finish_reason"] = openai_finish_reason(choice.reason, !choice.calls.empty());
     if (request_.returns_token_ids) object["token_ids"] = choice.ids;
     if (!is_chat_) add_prompt(object, prompt, answer);
     return object;
@@ -90,8 +107,9 @@ std::string echoed_prompt(const OpenAiRequest& request, size_t prompt, const Tok
   return tokenizer->decode(text.prompt_ids, text.skip_special);
 }
 
-std::string_view openai_finish_reason(FinishReason reason) {
-  return reason == FinishReason::kLength ? "length" : "stop";
+std::string_view openai_finish_reason(FinishReason reason, bool has_calls) {
+  if (reason == FinishReason::kLength) return "length";
+  return has_calls ? "tool_calls" : "stop";
 }
 
 Json openai_reply(const OpenAiRequest& request, std::span<const CollectedAnswer> answers,

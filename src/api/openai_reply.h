@@ -31,6 +31,6 @@ Json openai_reply(const OpenAiRequest& request, std::span<const CollectedAnswer>
 // The prompt as an echo shows it.
 std::string echoed_prompt(const OpenAiRequest& request, size_t prompt, const Tokenizer* tokenizer);
 // One of OpenAI's. The reason is not one that breaks an answer off.
-std::string_view openai_finish_reason(FinishReason reason);
+std::string_view openai_finish_reason(FinishReason reason, bool has_calls);
 
 }  // namespace ingot

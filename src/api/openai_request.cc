@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "api/answer_splitter.h"
 #include "api/openai_draft.h"
 #include "api/text_engine.h"
 #include "api/token_sequences.h"
@@ -110,15 +111,33 @@ Problem finish_sampling(OpenAiDraft& draft) {
   return none();
 }
 
+// Calls are looked for where the request offers tools, thoughts wherever the model has them.
+void finish_format(OpenAiDraft& draft) {
+  TextRequest& text = draft.text;
+  const OpenAiDefaults& defaults = draft.parser.defaults();
+  AnswerFormat& format = draft.result.format;
+  format.reasoning = defaults.reasoning;
+  format.hides_reasoning = !draft.includes_reasoning;
+  if (!text.tools.empty()) {
+    format.tools = defaults.tool_format;
+    format.tool_names = std::move(draft.tool_names);
+    format.one_call = !draft.parallel_tool_calls.value_or(true);
+    if (format.tools == ToolFormat::kNone) {
+      draft.result.warnings.emplace_back(
+          "how this model writes tool calls is not known: its calls stay text");
+    }
+  }
+  if (!text.skip_special || format.is_plain() || defaults.tokenizer == nullptr) return;
+  format.strips_special = !special_marks(format, *defaults.tokenizer).empty();
+  text.skip_special = !format.strips_special;
+}
+
 Problem finish_chat(OpenAiDraft& draft) {
   TextRequest& text = draft.text;
   if (text.messages.empty())
     return about("messages", Status::invalid_argument("messages is missing"));
   if (draft.tool_choice == "none") text.tools.clear();
-  if (!text.tools.empty() && !draft.parallel_tool_calls.value_or(true)) {
-    return about("parallel_tool_calls",
-                 Status::unsupported("parallel_tool_calls cannot be switched off yet"));
-  }
+  finish_format(draft);
   if (!draft.reasoning_effort.empty()) {
     if (text.template_kwargs.empty()) text.template_kwargs = "{}";
     Result<Json> kwargs = parse_json(text.template_kwargs, "chat_template_kwargs");
@@ -160,8 +179,14 @@ Problem read_body(OpenAiDraft& draft, const Json& body) {
 }  // namespace
 
 OpenAiDefaults openai_defaults(const TextEngine& engine) {
-  return {engine.default_sampling(), engine.model().text.tokenizer,
-          engine.model().model->spec().vocab};
+  const TextSide& text = engine.model().text;
+  std::string_view chat_template;
+  if (text.chat_template) chat_template = text.chat_template->text;
+  return {.sampling = engine.default_sampling(),
+          .tokenizer = text.tokenizer,
+          .vocab = engine.model().model->spec().vocab,
+          .tool_format = detect_tool_format(chat_template),
+          .reasoning = detect_reasoning(chat_template)};
 }
 
 Result<std::vector<std::vector<TokenId>>> OpenAiParser::default_breakers() const {

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "api/answer_format.h"
 #include "api/openai_error.h"
 #include "base/json.h"
 #include "ingot/engine.h"
@@ -35,6 +37,7 @@ struct OpenAiRequest {
   bool returns_token_ids = false;
   bool tokens_as_ids = false;  // return_tokens_as_token_ids
   bool hides_prompt_logprobs = true;
+  AnswerFormat format = {};  // of a chat
   std::vector<std::string> warnings = {};
 };
 
@@ -43,6 +46,9 @@ struct OpenAiDefaults {
   SamplingParams sampling;                     // the model's, with its end tokens
   std::shared_ptr<const Tokenizer> tokenizer;  // may be null
   int64_t vocab = 0;
+  // How the model spells calls and thoughts; looked for in chats.
+  ToolFormat tool_format = ToolFormat::kNone;
+  std::optional<ReasoningMarks> reasoning = {};
 };
 OpenAiDefaults openai_defaults(const TextEngine& engine);
 

@@ -261,7 +261,6 @@ TEST(OpenAiRequest, ToolsReachTheTemplateWithinTheirLimits) {
   EXPECT_EQ(text_with(R"("tools":[)" + tool + R"(],"tool_choice":"auto")").tools, "[" + tool + "]");
   expect_refused(R"("tool_choice":"required")", "tool_choice");
   expect_refused(R"("tool_choice":{"type":"function","function":{"name":"f"}})", "tool_choice");
-  expect_refused(R"("parallel_tool_calls":false,"tools":[)" + tool + "]", "parallel_tool_calls");
   expect_refused(R"("tools":[{"type":"function"}])", "tools");
   expect_refused(R"("tools":{})", "tools");
   const std::string large(limits::kRequestToolBytes, 'x');
@@ -277,6 +276,30 @@ TEST(OpenAiRequest, ToolsReachTheTemplateWithinTheirLimits) {
             R"({"reasoning_effort":"low"})");
   expect_refused(R"("chat_template_kwargs":[])", "chat_template_kwargs");
   expect_refused(R"("reasoning_effort":"immense")", "reasoning_effort");
+}
+
+// The same model, which writes calls as Mistral's do, and thinks.
+TEST(OpenAiRequest, CallsAndThoughtsAreLookedForWhereTheyCanBe) {
+  const OpenAiParser reader({.sampling = {},
+                             .tokenizer = tokenizer(),
+                             .vocab = 1000,
+                             .tool_format = ToolFormat::kHermes,
+                             .reasoning = ReasoningMarks{"<think>", "</think>"}});
+  const auto format = [&](std::string_view fields) {
+    auto result = reader.parse_text(kChat, body(kChat, fields));
+    return std::get<OpenAiRequest>(std::move(result)).format;
+  };
+  const std::string tools = R"("tools":[{"type":"function","function":{"name":"f"}}])";
+  EXPECT_EQ(format("").tools, ToolFormat::kNone);
+  EXPECT_TRUE(format("").reasoning.has_value());
+  EXPECT_EQ(format(tools).tools, ToolFormat::kHermes);
+  EXPECT_THAT(format(tools).tool_names, ElementsAre("f"));
+  EXPECT_FALSE(format(tools).one_call);
+  EXPECT_TRUE(format(tools + R"(,"parallel_tool_calls":false)").one_call);
+  EXPECT_EQ(format(tools + R"(,"tool_choice":"none")").tools, ToolFormat::kNone);
+  EXPECT_FALSE(format("").hides_reasoning);
+  EXPECT_TRUE(format(R"("include_reasoning":false)").hides_reasoning);
+  EXPECT_THAT(with(tools).warnings, ElementsAre(HasSubstr("tool calls")));
 }
 
 TEST(OpenAiRequest, NumbersOutOfPlaceAreRefusedByName) {

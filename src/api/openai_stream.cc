@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "api/answer_counts.h"
+#include "api/answer_splitter.h"
 #include "api/completion_logprobs.h"
 #include "api/json_text.h"
+#include "api/openai_delta.h"
 #include "api/openai_logprobs.h"
 
 namespace ingot {
@@ -21,11 +23,12 @@ void append_error(const OpenAiError& error, std::string& out) {
 
 // One answer on its way out.
 struct Choice {
-  bool has_begun = false;  // an event has told of it
-  bool is_over = false;
+  bool has_begun = false;                       // an event has told of it
   std::vector<TokenId> ids = {};                // not told yet, when asked for
   std::vector<PositionLogprobs> logprobs = {};  // not told yet; of a chat
   std::optional<CompletionLogprobs> lists = {};
+  std::optional<AnswerSplitter> splitter = {};  // none: the text is content
+  int64_t reasoning_tokens = 0;                 // counted so far
 };
 
 class StreamWriter final : public AnswerWriter {
@@ -43,8 +46,9 @@ class StreamWriter final : public AnswerWriter {
  private:
   void keep_token(size_t prompt, Choice& choice, TextEvent& event);
   CompletionLogprobs& lists_of(size_t prompt, Choice& choice);
-  void append_event(size_t prompt, const TextEvent& event, std::string& out);
-  void append_delta(const Choice& choice, const TextEvent& event, std::string& out) const;
+  ChatDelta delta_of(Choice& choice, TextEvent& event);
+  void append_event(size_t prompt, const TextEvent& event, const ChatDelta& delta,
+                    std::string& out);
   void append_logprobs(size_t prompt, Choice& choice, std::string& out);
   void append_prompt(size_t prompt, std::string& out);
   void append_tail(std::string& out) const;  // what follows the list of choices
@@ -82,6 +86,10 @@ StreamWriter::StreamWriter(const OpenAiRequest& request, ReplyInfo info)
   head_ += R"(,"system_fingerprint":null,"choices":[)";
   for (const TextRequest& text : request.requests)
     counts_.prompt_tokens += static_cast<int64_t>(text.prompt_ids.size());
+  if (!request.format.is_plain()) {
+    for (Choice& choice : choices_)
+      choice.splitter.emplace(request.format, info_.tokenizer, false);
+  }
 }
 
 void StreamWriter::take(size_t prompt, TextEvent event, std::string& out) {
@@ -93,17 +101,28 @@ void StreamWriter::take(size_t prompt, TextEvent event, std::string& out) {
   Choice& choice = choices_[prompt * n_ + static_cast<size_t>(event.choice)];
   if (event.kind == TextEvent::Kind::kToken) {
     keep_token(prompt, choice, event);
-    // Without text the token is told with the next one that has some.
-    if (!event.text.empty()) append_event(prompt, event, out);
+    const ChatDelta delta = delta_of(choice, event);
+    // A token that says nothing yet is told with the next one that does.
+    if (!delta.is_empty()) append_event(prompt, event, delta, out);
     return;
   }
-  choice.is_over = true;
+  const ChatDelta delta = delta_of(choice, event);
   --open_;
   if (std::optional<OpenAiError> error = broken_off_error(event.reason)) {
     if (!broken_off_) broken_off_ = std::move(error);
-    if (event.text.empty()) return;
+    if (delta.is_empty()) return;
   }
-  append_event(prompt, event, out);
+  append_event(prompt, event, delta, out);
+}
+
+ChatDelta StreamWriter::delta_of(Choice& choice, TextEvent& event) {
+  if (!choice.splitter) return ChatDelta(std::move(event.text));
+  std::vector<AnswerPiece> pieces;
+  choice.splitter->take(event, pieces);
+  const int64_t counted =
+      std::exchange(choice.reasoning_tokens, choice.splitter->reasoning_tokens());
+  counts_.reasoning_tokens += choice.reasoning_tokens - counted;
+  return ChatDelta(std::move(pieces));
 }
 
 void StreamWriter::keep_token(size_t prompt, Choice& choice, TextEvent& event) {
@@ -124,19 +143,21 @@ CompletionLogprobs& StreamWriter::lists_of(size_t prompt, Choice& choice) {
   return *choice.lists;
 }
 
-void StreamWriter::append_event(size_t prompt, const TextEvent& event, std::string& out) {
+void StreamWriter::append_event(size_t prompt, const TextEvent& event, const ChatDelta& delta,
+                                std::string& out) {
   const size_t index = prompt * n_ + static_cast<size_t>(event.choice);
   Choice& choice = choices_[index];
   out += head_;
   out += R"({"index":)";
   append_json_integer(out, static_cast<int64_t>(index));
   if (is_chat_) {
-    append_delta(choice, event, out);
+    out += R"(,"delta":)";
+    append_chat_delta(out, delta, !choice.has_begun);
   } else {
     out += R"(,"text":")";
     if (request_.echoes && !choice.has_begun)
       append_json_escaped(out, echoed_prompt(request_, prompt, info_.tokenizer));
-    append_json_escaped(out, event.text);
+    append_json_escaped(out, delta.content);
     out += '"';
   }
   append_logprobs(prompt, choice, out);
@@ -144,7 +165,8 @@ void StreamWriter::append_event(size_t prompt, const TextEvent& event, std::stri
   if (event.kind != TextEvent::Kind::kFinish || broken_off_error(event.reason)) {
     out += "null";
   } else {
-    append_json_string(out, openai_finish_reason(event.reason));
+    append_json_string(
+        out, openai_finish_reason(event.reason, choice.splitter && choice.splitter->has_calls()));
   }
   if (request_.returns_token_ids) {
     out += R"(,"token_ids":)" + dump_json(Json(std::exchange(choice.ids, {})));
@@ -160,17 +182,6 @@ void StreamWriter::append_event(size_t prompt, const TextEvent& event, std::stri
   choice.has_begun = true;
   has_begun_ = true;
   append_tail(out);
-}
-
-void StreamWriter::append_delta(const Choice& choice, const TextEvent& event,
-                                std::string& out) const {
-  out += R"(,"delta":{)";
-  if (!choice.has_begun) out += R"("role":"assistant",)";
-  if (!choice.has_begun || !event.text.empty()) {
-    out += R"("content":)";
-    append_json_string(out, event.text);
-  }
-  out += '}';
 }
 
 void StreamWriter::append_logprobs(size_t prompt, Choice& choice, std::string& out) {

@@ -13,7 +13,7 @@ namespace {
 class WholeWriter final : public AnswerWriter {
  public:
   WholeWriter(const OpenAiRequest& request, ReplyInfo info)
-      : request_(request), info_(std::move(info)), collector_(request) {}
+      : request_(request), info_(std::move(info)), collector_(request, info_.tokenizer) {}
 
   bool streams() const override { return false; }
   std::string_view content_type() const override { return "application/json"; }

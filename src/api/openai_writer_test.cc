@@ -326,6 +326,77 @@ TEST(OpenAiWriter, FailuresAreEventsOnceTheStreamHasBegun) {
   EXPECT_EQ(stream->fail(to_openai_error(failed)), "data: " + plain + "\n\n");
 }
 
+std::vector<TextEvent> spoken(const std::vector<std::string>& texts,
+                              FinishReason reason = FinishReason::kStop) {
+  std::vector<TextEvent> events;
+  for (const std::string& text : texts) {
+    events.emplace_back();
+    events.back().text = text;
+  }
+  events.emplace_back();
+  events.back().kind = TextEvent::Kind::kFinish;
+  events.back().reason = reason;
+  return events;
+}
+
+TEST(OpenAiWriter, CallsOfToolsAreToldAsOpenAiDoes) {
+  OpenAiRequest chat = request(kChat);
+  chat.format = {.tools = ToolFormat::kHermes, .tool_names = {"f"}};
+  const auto events =
+      spoken({"<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\"", ": \"x\\n\"}}", "\n</tool",
+              "_call>\n<tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>"});
+  const Json body = whole(chat, events);
+  const Json& message = body["choices"][0]["message"];
+  EXPECT_TRUE(message["content"].is_null());
+  ASSERT_EQ(message["tool_calls"].size(), 2U);
+  EXPECT_EQ(message["tool_calls"][0]["type"], "function");
+  EXPECT_EQ(message["tool_calls"][0]["function"]["name"], "f");
+  EXPECT_EQ(message["tool_calls"][0]["function"]["arguments"], R"({"a": "x\n"})");
+  EXPECT_EQ(message["tool_calls"][1]["function"]["arguments"], "{}");
+  EXPECT_EQ(body["choices"][0]["finish_reason"], "tool_calls");
+
+  const std::vector<Json> chunks = streamed(chat, events);
+  ASSERT_EQ(chunks.size(), 4U);
+  const Json& first = chunks[0]["choices"][0]["delta"];
+  EXPECT_EQ(first["role"], "assistant");
+  EXPECT_TRUE(first["content"].is_null());
+  const Json& opened = first["tool_calls"][0];
+  EXPECT_EQ(opened["index"], 0);
+  EXPECT_EQ(opened["type"], "function");
+  EXPECT_EQ(opened["id"].get<std::string>().size(), 29U);
+  EXPECT_EQ(opened["function"]["name"], "f");
+  EXPECT_EQ(opened["function"]["arguments"], R"({"a")");
+  EXPECT_EQ(dump_json(chunks[1]["choices"][0]["delta"]),
+            R"({"tool_calls":[{"index":0,"function":{"arguments":": \"x\\n\"}"}}]})");
+  EXPECT_EQ(chunks[2]["choices"][0]["delta"]["tool_calls"][0]["index"], 1);
+  EXPECT_EQ(chunks[3]["choices"][0]["finish_reason"], "tool_calls");
+  EXPECT_EQ(whole(chat, spoken({"no call"}))["choices"][0]["finish_reason"], "stop");
+  EXPECT_EQ(whole(chat, spoken({"<tool_call>{\"name\": \"f\", \"arguments\": {}}"},
+                               FinishReason::kLength))["choices"][0]["finish_reason"],
+            "length");
+}
+
+TEST(OpenAiWriter, ThoughtsHaveFieldsOfTheirOwn) {
+  OpenAiRequest chat = request(kChat);
+  chat.format.reasoning = ReasoningMarks{"<think>", "</think>"};
+  const auto events = spoken({"<think>", "hm", "</think>", "\n\nyes"});
+  const Json body = whole(chat, events);
+  EXPECT_EQ(body["choices"][0]["message"]["content"], "yes");
+  EXPECT_EQ(body["choices"][0]["message"]["reasoning_content"], "hm");
+  EXPECT_EQ(body["choices"][0]["message"]["reasoning"], "hm");
+  EXPECT_EQ(body["usage"]["completion_tokens_details"]["reasoning_tokens"], 3);
+  chat.includes_usage = true;
+  const std::vector<Json> chunks = streamed(chat, events);
+  ASSERT_EQ(chunks.size(), 4U);
+  EXPECT_EQ(dump_json(chunks[0]["choices"][0]["delta"]),
+            R"({"role":"assistant","reasoning_content":"hm","reasoning":"hm","content":null})");
+  EXPECT_EQ(dump_json(chunks[1]["choices"][0]["delta"]), R"({"content":"yes"})");
+  EXPECT_EQ(chunks[3]["usage"], body["usage"]);
+  chat.format.hides_reasoning = true;
+  EXPECT_FALSE(whole(chat, events)["choices"][0]["message"].contains("reasoning"));
+  EXPECT_EQ(streamed(chat, events).size(), 3U);
+}
+
 // Random answers, stop strings and cuts: what is streamed is what the body holds, to the byte.
 TEST(OpenAiWriter, TheStreamAndTheBodyHoldTheSameText) {
   const auto seed = std::random_device{}();
