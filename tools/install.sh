@@ -14,6 +14,10 @@ packages=(
   python3 python3-venv xz-utils openssl
 )
 
+if [ "${1:-}" = --tests ]; then
+  packages+=(chromium)  # which the tests of the page drive
+fi
+
 missing_packages() {
   local package
   for package in "${packages[@]}"; do

@@ -79,7 +79,9 @@ export class Api {
       }
       if (part.done) break;
     }
-    if (!isFinished) throw new ApiError("interrupted", "The answer broke off.", "The server closed the connection early. The text up to here is kept.");
+    if (isFinished) return;
+    throw new ApiError("interrupted", "The answer broke off.",
+      "The server closed the connection early. The text up to here is kept.");
   }
 }
 

@@ -6,7 +6,8 @@ import { ChatView } from "./chat_view.js";
 import { Composer } from "./composer.js";
 import { Generation } from "./generation.js";
 import { Sidebar } from "./sidebar.js";
-import { addMessage, findMessage, newConversation, removeMessage, requestMessages, showBranch, shownBranch, siblingsOf } from "./conversation.js";
+import { addMessage, findMessage, newConversation, removeMessage, requestMessages } from "./conversation.js";
+import { showBranch, shownBranch, siblingsOf } from "./conversation.js";
 import { splitThinking } from "./thinking.js";
 
 const kSaveEvery = 2000;  // ms, while an answer streams
@@ -121,7 +122,8 @@ export class Chat {
   answer(question) {
     const conversation = this.conversation;
     const message = addMessage(conversation, question.id, "assistant", "");
-    const body = { model: this.modelId(), messages: requestMessages(conversation, question.id), ...this.settings.requestFields() };
+    const messages = requestMessages(conversation, question.id);
+    const body = { model: this.modelId(), messages, ...this.settings.requestFields() };
     let lastSave = 0;
     const generation = new Generation(this.api, message, body, () => {
       this.view.touch(message);
@@ -237,6 +239,7 @@ export class Chat {
     const most = model && (model.max_model_len || model.meta?.n_ctx);
     const last = shownBranch(this.conversation).findLast((message) => message.stats?.promptTokens !== undefined);
     const used = last ? last.stats.promptTokens + last.stats.tokens : 0;
-    this.composer.setNote(used === 0 ? "" : most ? `${wholeNumber(used)} of ${wholeNumber(most)} tokens` : `${wholeNumber(used)} tokens`);
+    const share = most ? `${wholeNumber(used)} of ${wholeNumber(most)}` : wholeNumber(used);
+    this.composer.setNote(used === 0 ? "" : `${share} tokens`);
   }
 }

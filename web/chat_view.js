@@ -6,7 +6,11 @@ import { byId, el } from "./dom.js";
 import { shownBranch, siblingsOf } from "./conversation.js";
 import { MessageView } from "./message_view.js";
 
-const kSuggestions = ["Tell me a story about a little lighthouse.", "Write a short tale with a brave cat.", "What happens when it snows in the forest?"];
+const kSuggestions = [
+  "Tell me a story about a little lighthouse.",
+  "Write a short tale with a brave cat.",
+  "What happens when it snows in the forest?",
+];
 
 export class ChatView {
   // hooks: those of MessageView, generationOf(message) and onSuggest(text).

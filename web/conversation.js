@@ -116,8 +116,9 @@ export function readConversation(value) {
 
 function readCalls(value) {
   if (!Array.isArray(value) || value.length === 0) return undefined;
-  return value.filter((call) => call && typeof call === "object")
-    .map((call) => ({ id: String(call.id ?? ""), name: String(call.name ?? ""), arguments: String(call.arguments ?? "") }));
+  const calls = value.filter((call) => call && typeof call === "object");
+  const text = (field) => String(field ?? "");
+  return calls.map((call) => ({ id: text(call.id), name: text(call.name), arguments: text(call.arguments) }));
 }
 
 function readError(value) {

@@ -22,17 +22,21 @@ const kTiles = [
 
 const kPlots = [
   { title: "Tokens per second", format: shortNumber, series: [
-    { name: "generationRate", label: "generation", color: "--plot-1" }, { name: "promptRate", label: "prompt", color: "--plot-2" }] },
+    { name: "generationRate", label: "generation", color: "--plot-1" },
+    { name: "promptRate", label: "prompt", color: "--plot-2" }] },
   { title: "Requests", format: wholeNumber, whole: true, series: [
-    { name: "running", label: "running", color: "--plot-1" }, { name: "waiting", label: "waiting", color: "--plot-2" }] },
+    { name: "running", label: "running", color: "--plot-1" },
+    { name: "waiting", label: "waiting", color: "--plot-2" }] },
   { title: "Cache", format: kPercent, top: 100, series: [
-    { name: "cacheUse", label: "in use", color: "--plot-1" }, { name: "hitRate", label: "prefix hits", color: "--plot-3" }] },
+    { name: "cacheUse", label: "in use", color: "--plot-1" },
+    { name: "hitRate", label: "prefix hits", color: "--plot-3" }] },
   { title: "Time to first token", format: shortSeconds, series: percentiles("ttft") },
   { title: "Inter-token latency", format: shortSeconds, series: percentiles("itl") },
 ];
 
 function percentiles(name) {
-  return [50, 90, 99].map((percent, i) => ({ name: `${name}${percent}`, label: `p${percent}`, color: `--ramp-${i + 1}` }));
+  return [50, 90, 99].map((percent, i) =>
+    ({ name: `${name}${percent}`, label: `p${percent}`, color: `--ramp-${i + 1}` }));
 }
 
 export class Dashboard {
@@ -44,13 +48,15 @@ export class Dashboard {
     this.isShown = false;
     this.wasShown = false;
     this.failures = 0;
-    this.tiles = kTiles.map((tile) => ({ ...tile, value: el("span", { class: "tile-value", "data-metric": tile.name }, "–") }));
+    this.tiles = kTiles.map((tile) =>
+      ({ ...tile, value: el("span", { class: "tile-value", "data-metric": tile.name }, "–") }));
     this.plots = kPlots.map((plot) => new Plot({ ...plot, onPoint: (time) => this.mark(time) }));
     this.state = el("span", { class: "dash-state", role: "status" });
     this.totals = el("dl", { class: "totals" });
     root.append(
       el("div", { class: "dash-head" }, el("h1", {}, "Dashboard"), this.state, this.spanButtons()),
-      el("div", { class: "tiles" }, this.tiles.map((tile) => el("div", { class: "tile" }, el("span", { class: "tile-label" }, tile.label),
+      el("div", { class: "tiles" }, this.tiles.map((tile) => el("div", { class: "tile" },
+        el("span", { class: "tile-label" }, tile.label),
         el("span", {}, tile.value, tile.unit ? el("span", { class: "tile-unit" }, ` ${tile.unit}`) : null)))),
       el("div", { class: "plots" }, this.plots.map((plot) => plot.root), el("section", { class: "plot" },
         el("div", { class: "plot-title" }, "Since the server started"), this.totals)));
@@ -59,11 +65,13 @@ export class Dashboard {
   }
 
   spanButtons() {
-    const buttons = kSpans.map(([span, label]) => el("button", { type: "button", "aria-pressed": span === this.span, onclick: () => {
+    const choose = (span) => {
       this.span = span;
       buttons.forEach((button, i) => button.setAttribute("aria-pressed", kSpans[i][0] === span));
       this.draw();
-    } }, label));
+    };
+    const buttons = kSpans.map(([span, label]) =>
+      el("button", { type: "button", "aria-pressed": span === this.span, onclick: () => choose(span) }, label));
     return el("div", { class: "segments", role: "group", "aria-label": "Time shown" }, buttons);
   }
 
@@ -95,8 +103,8 @@ export class Dashboard {
       this.state.textContent = "";
     } catch (error) {
       ++this.failures;
-      const isKnown = error.kind !== undefined;
-      this.state.textContent = isKnown ? `${error.message} ${error.kind === "key" ? "Enter it in the settings." : "Trying again."}` : "The server is slow to answer. Trying again.";
+      const trouble = error.kind === undefined ? "The server is slow to answer." : error.message;
+      this.state.textContent = `${trouble} ${error.kind === "key" ? "Enter it in the settings." : "Trying again."}`;
     }
     this.isPolling = false;
     this.draw();
@@ -123,9 +131,13 @@ export class Dashboard {
   drawTotals() {
     const totals = this.telemetry.totals;
     if (!totals) return;
-    const rows = [["Prompt tokens", totals.prompt], ["Generated tokens", totals.generated], ["Prompt tokens found in the cache", totals.hits],
-      ["Preemptions", totals.preemptions], ...[...totals.finished].map(([reason, count]) => [`Requests finished: ${reason}`, count])];
+    const rows = [
+      ["Prompt tokens", totals.prompt], ["Generated tokens", totals.generated],
+      ["Prompt tokens found in the cache", totals.hits], ["Preemptions", totals.preemptions],
+      ...[...totals.finished].map(([reason, count]) => [`Requests finished: ${reason}`, count]),
+    ];
     const shown = rows.filter(([, value]) => value !== null);
-    this.totals.replaceChildren(...shown.flatMap(([label, value]) => [el("dt", {}, label), el("dd", {}, wholeNumber(value))]));
+    this.totals.replaceChildren(...shown.flatMap(([label, value]) =>
+      [el("dt", {}, label), el("dd", {}, wholeNumber(value))]));
   }
 }

@@ -13,8 +13,10 @@ const kIconPaths = {
   edit: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",
   redo: "M19 5v5h-5M19 10a7 7 0 1 0 1 5",
   trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
-  sliders: "M4 8h8M18 8h2M4 16h2M12 16h8M15 5.5a2.5 2.5 0 1 0 0 5a2.5 2.5 0 1 0 0-5M9 13.5a2.5 2.5 0 1 0 0 5a2.5 2.5 0 1 0 0-5",
-  sun: "M12 8a4 4 0 1 0 0 8a4 4 0 1 0 0-8M12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.5 17.5L19 19M19 5l-1.5 1.5M6.5 17.5L5 19",
+  sliders: "M4 8h8M18 8h2M4 16h2M12 16h8M15 5.5a2.5 2.5 0 1 0 0 5a2.5 2.5 0 1 0 0-5" +
+    "M9 13.5a2.5 2.5 0 1 0 0 5a2.5 2.5 0 1 0 0-5",
+  sun: "M12 8a4 4 0 1 0 0 8a4 4 0 1 0 0-8M12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.5 17.5L19 19" +
+    "M19 5l-1.5 1.5M6.5 17.5L5 19",
   moon: "M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z",
   auto: "M12 4a8 8 0 1 0 0 16a8 8 0 1 0 0-16M12 4v16M15 5v14M18 7v10",
   down: "M12 5v14M6 13l6 6 6-6",
@@ -22,7 +24,6 @@ const kIconPaths = {
   right: "M10 6l6 6-6 6",
   save: "M12 4v11M7 10.5l5 5 5-5M5 20h14",
   load: "M12 16V5M7 9.5l5-5 5 5M5 20h14",
-  more: "M12 5v.01M12 12v.01M12 19v.01",
 };
 
 // el("button", {class: "x", onclick: f, "aria-label": "y"}, child, "text"): null children are skipped.
@@ -33,7 +34,7 @@ export function el(tag, props, ...children) {
     if (name.startsWith("aria-")) node.setAttribute(name, value);  // where "false" says something
     else if (value === false) continue;
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "value" || name === "checked" || name === "htmlFor") node[name] = value;
+    else if (name === "value" || name === "checked") node[name] = value;
     else node.setAttribute(name, value === true ? "" : value);
   }
   node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));

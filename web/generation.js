@@ -5,6 +5,7 @@
 import { ApiError } from "./api.js";
 
 const kMostTries = 20;
+const kMostCalls = 256;
 
 export class Generation {
   constructor(api, message, body, onChange) {
@@ -69,7 +70,8 @@ export class Generation {
       };
       const timer = setTimeout(finish(resolve), ms);
       this.endWait = finish(resolve);
-      this.abort.signal.addEventListener("abort", finish(() => reject(new DOMException("stopped", "AbortError"))), { once: true });
+      const giveUp = finish(() => reject(new DOMException("stopped", "AbortError")));
+      this.abort.signal.addEventListener("abort", giveUp, { once: true });
     });
   }
 
@@ -134,7 +136,8 @@ export class Generation {
 // Name and id come once, the arguments in pieces.
 function addCall(message, delta) {
   message.toolCalls ??= [];
-  const index = Number.isInteger(delta.index) && delta.index >= 0 && delta.index < 256 ? delta.index : message.toolCalls.length;
+  const isPlace = Number.isInteger(delta.index) && delta.index >= 0 && delta.index < kMostCalls;
+  const index = isPlace ? delta.index : message.toolCalls.length;
   while (message.toolCalls.length <= index) message.toolCalls.push({ id: "", name: "", arguments: "" });
   const call = message.toolCalls[index];
   if (delta.id) call.id = delta.id;

@@ -10,9 +10,8 @@ export class Layout {
     this.onTab = onTab;
     this.app = byId("app");
     this.parts = {
-      sidebar: { node: byId("sidebar"), button: byId("open-sidebar"), wide: matchMedia("(min-width: 840px)"), isOpen: false, opensWide: true },
-      settings: { node: byId("settings"), button: byId("open-settings"), wide: matchMedia("(min-width: 1180px)"), isOpen: false,
-        opensWide: store.readValue("settingsOpen", false) === true },
+      sidebar: makePart("sidebar", "(min-width: 840px)", true),
+      settings: makePart("settings", "(min-width: 1180px)", store.readValue("settingsOpen", false) === true),
     };
     byId("open-sidebar").append(icon("menu"));
     byId("open-settings").append(icon("sliders"));
@@ -96,9 +95,15 @@ export class Layout {
       byId(`tab-${entry}`).setAttribute("aria-selected", isShown);
       byId(`tab-${entry}`).tabIndex = isShown ? 0 : -1;
     }
-    if (tabOfHash() !== name) history.replaceState(null, "", name === "chat" ? location.pathname + location.search : `#${name}`);
+    const address = name === "chat" ? location.pathname + location.search : `#${name}`;
+    if (tabOfHash() !== name) history.replaceState(null, "", address);
     this.onTab(name);
   }
+}
+
+// `isOpen` is the drawer's state, `opensWide` the column's.
+function makePart(name, wide, opensWide) {
+  return { node: byId(name), button: byId(`open-${name}`), wide: matchMedia(wide), isOpen: false, opensWide };
 }
 
 export function tabOfHash() {

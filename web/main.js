@@ -5,19 +5,15 @@ import { byId, el, icon, toast } from "./dom.js";
 import { Api, ApiError, retrySeconds } from "./api.js";
 import { Chat } from "./chat.js";
 import { Dashboard } from "./dashboard.js";
-import { Generation } from "./generation.js";
 import { Layout, tabOfHash } from "./layout.js";
 import { SettingsPanel } from "./settings_panel.js";
 import { Store } from "./store.js";
 import { ThemeButton } from "./theme.js";
 import { SseParser } from "./sse.js";
-import { parseBlocks } from "./markdown_blocks.js";
-import { parseInline, safeHref } from "./markdown_inline.js";
 import { MarkdownView, renderMarkdown } from "./markdown_view.js";
-import { readConversation, requestMessages } from "./conversation.js";
+import { readConversation } from "./conversation.js";
 import { requestFields } from "./sampling.js";
-import { bucketsSince, parseMetrics, quantileOf, rateOf } from "./prometheus.js";
-import { niceTop } from "./plot.js";
+import { parseMetrics, quantileOf } from "./prometheus.js";
 import { Telemetry } from "./telemetry.js";
 
 const store = new Store(toast);
@@ -52,8 +48,9 @@ async function loadModels() {
     select.hidden = models.length === 0;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
+    const mayPass = error.kind === "unavailable" || error.kind === "network";
     if (error.kind === "key") toast(error.message, { label: "Enter it", run: () => chat.hooks.onNeedKey() });
-    else if (error.kind === "unavailable" || error.kind === "network") setTimeout(loadModels, (error.retryAfter ?? 3) * 1000);
+    else if (mayPass) setTimeout(loadModels, (error.retryAfter ?? 3) * 1000);
   }
 }
 
@@ -80,8 +77,8 @@ layout.showTab(tabOfHash());
 loadModels();
 if (layout.tab === "chat" && matchMedia("(hover: hover)").matches) chat.composer.focus();
 
-// For tests in a browser's console: the parts that are pure functions of their input.
+// For tests, and for whoever is curious in the console: the parts that need no page, and what is shown.
 window.ingot = {
-  SseParser, parseBlocks, parseInline, safeHref, MarkdownView, renderMarkdown, readConversation, requestMessages,
-  requestFields, parseMetrics, quantileOf, bucketsSince, rateOf, niceTop, retrySeconds, Telemetry, Generation, chat, store,
+  SseParser, MarkdownView, renderMarkdown, readConversation, requestFields, parseMetrics, quantileOf, retrySeconds,
+  Telemetry, chat, store,
 };

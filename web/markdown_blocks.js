@@ -103,9 +103,9 @@ function readHeading(line, at) {
   const match = kHeading.exec(line);
   if (!match) return null;
   let text = (match[2] ?? "").trim();
-  let hashes = 0;
-  while (text[text.length - 1 - hashes] === "#") ++hashes;
-  if (hashes === text.length || text[text.length - 1 - hashes] === " ") text = text.slice(0, text.length - hashes).trim();
+  let end = text.length;
+  while (text[end - 1] === "#") --end;
+  if (end === 0 || text[end - 1] === " ") text = text.slice(0, end).trim();
   return { block: { type: "heading", level: match[1].length, text }, end: at + 1 };
 }
 
@@ -218,7 +218,10 @@ function alignsOf(line) {
   if (line === undefined || !line.includes("-") || !/^[ \t|:-]+$/.test(line)) return null;
   const cells = cellsOf(line);
   if (!cells.every((cell) => /^:?-+:?$/.test(cell))) return null;
-  return cells.map((cell) => cell.endsWith(":") ? (cell[0] === ":" ? "center" : "right") : cell[0] === ":" ? "left" : null);
+  return cells.map((cell) => {
+    if (cell.endsWith(":")) return cell[0] === ":" ? "center" : "right";
+    return cell[0] === ":" ? "left" : null;
+  });
 }
 
 function isTableHead(lines, at) {
@@ -245,7 +248,8 @@ function readParagraph(lines, at) {
   for (; end < lines.length && !isBlank(lines[end]); ++end) {
     const underline = kUnderline.exec(lines[end]);
     if (underline) {
-      return { block: { type: "heading", level: underline[1][0] === "=" ? 1 : 2, text: text.join("\n").trim() }, end: end + 1 };
+      const level = underline[1][0] === "=" ? 1 : 2;
+      return { block: { type: "heading", level, text: text.join("\n").trim() }, end: end + 1 };
     }
     if (interrupts(lines[end]) || (isTableHead(lines, end) && !markerOf(lines[end]))) break;
     text.push(lines[end].trimStart());

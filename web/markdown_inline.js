@@ -7,8 +7,10 @@
 const kPunctuation = /[\p{P}\p{S}]/u;
 const kSpace = /\s/;
 const kEscapable = /[!-/:-@[-`{-~]/;
-const kEntities = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", mdash: "—", ndash: "–",
-  hellip: "…", times: "×", rarr: "→", larr: "←", le: "≤", ge: "≥", deg: "°" };
+const kEntities = {
+  amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", mdash: "—", ndash: "–",
+  hellip: "…", times: "×", rarr: "→", larr: "←", le: "≤", ge: "≥", deg: "°",
+};
 const kOrdinary = /[^\\`*_~[\]!<&\nhH]+/y;
 const kMostUrl = 2048;
 const kMostNesting = 24;
@@ -273,10 +275,10 @@ function assemble(tokens) {
     if (last && last.type === "text") last.text += text;
     else top().push({ type: "text", text });
   };
+  const add = (node) => node.type === "text" ? addText(node.text) : top().push(node);
   for (const token of tokens) {
-    if (token.type === "text") addText(token.text);
-    else if (token.type === "group") token.children.forEach((child) => child.type === "text" ? addText(child.text) : top().push(child));
-    else if (token.type !== "run") top().push(token);
+    if (token.type === "group") token.children.forEach(add);
+    else if (token.type !== "run") add(token);
     else {
       token.closes.forEach(() => stack.pop());
       if (token.count > 0) addText(token.char.repeat(token.count));

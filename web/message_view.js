@@ -6,6 +6,8 @@ import { copyFrom, el, iconButton, shortNumber, shortSeconds, wholeNumber } from
 import { MarkdownView } from "./markdown_view.js";
 import { splitThinking } from "./thinking.js";
 
+const kBrokenOff = { title: "This answer broke off.", detail: "The text up to here is kept." };
+
 export class MessageView {
   // hooks: {onRegenerate, onEdit(message, text), onDelete, onBranch(message, step), onRetryNow,
   //   onNeedKey(), onEditCancelled()}; all but the last two get the message
@@ -27,7 +29,8 @@ export class MessageView {
       iconButton("redo", isUser ? "Answer again" : "Regenerate", () => hooks.onRegenerate(message)),
       iconButton("trash", "Delete", () => hooks.onDelete(message)));
     this.foot = el("footer", { class: "message-foot" }, this.stats, this.actions);
-    this.root = el("article", { class: `message ${message.role}`, "aria-label": isUser ? "You" : "Answer", "data-id": message.id },
+    const name = isUser ? "You" : "Answer";
+    this.root = el("article", { class: `message ${message.role}`, "aria-label": name, "data-id": message.id },
       this.thinking, this.body, this.calls, this.notice, this.foot);
     this.markdown = isUser ? null : new MarkdownView(this.body);
     this.thinkingMarkdown = new MarkdownView(this.thinkingBody);
@@ -82,15 +85,14 @@ export class MessageView {
       this.showWait(generation);
       return;
     }
-    const { error, status } = this.message;
-    const text = error ? error : status === "interrupted" ? { title: "This answer broke off.", detail: "The text up to here is kept." } : null;
+    const text = this.message.error || (this.message.status === "interrupted" ? kBrokenOff : null);
     this.notice.hidden = generation !== null || !text;
     if (this.notice.hidden || this.noticeShown === text.title + text.detail) return;
     this.noticeShown = text.title + text.detail;  // an alert that is made anew is read out anew
     const button = text.kind === "key"
       ? el("button", { type: "button", onclick: () => this.hooks.onNeedKey() }, "Enter the key")
       : el("button", { type: "button", onclick: () => this.hooks.onRegenerate(this.message) }, "Try again");
-    this.notice.replaceChildren(el("div", {}, el("strong", {}, text.title), text.detail ? el("div", { class: "notice-detail" }, text.detail) : null), button);
+    this.notice.replaceChildren(el("div", {}, el("strong", {}, text.title), detailLine(text.detail)), button);
   }
 
   showWait(generation) {
@@ -106,7 +108,7 @@ export class MessageView {
     this.noticeShown = null;
     this.notice.hidden = false;
     this.notice.replaceChildren(
-      el("div", {}, el("strong", {}, error.message), error.detail ? el("div", { class: "notice-detail" }, error.detail) : null, line),
+      el("div", {}, el("strong", {}, error.message), detailLine(error.detail), line),
       el("button", { type: "button", onclick: () => this.hooks.onRetryNow(this.message) }, "Try now"));
   }
 
@@ -115,16 +117,19 @@ export class MessageView {
       this.branches.replaceChildren();
       return;
     }
+    const move = (step) => () => this.hooks.onBranch(this.message, step);
     this.branches.replaceChildren(
-      iconButton("left", "Earlier version", () => this.hooks.onBranch(this.message, -1), { disabled: index === 0 }),
+      iconButton("left", "Earlier version", move(-1), { disabled: index === 0 }),
       el("span", { "aria-label": `Version ${index + 1} of ${count}` }, `${index + 1}/${count}`),
-      iconButton("right", "Later version", () => this.hooks.onBranch(this.message, 1), { disabled: index === count - 1 }));
+      iconButton("right", "Later version", move(1), { disabled: index === count - 1 }));
   }
 
   startEdit() {
     if (this.editor) return this.editor.querySelector("textarea").focus();
     const isUser = this.message.role === "user";
-    const area = el("textarea", { "aria-label": "Edit the message", value: this.message.content, oninput: () => fitHeight(area) });
+    const area = el("textarea", {
+      "aria-label": "Edit the message", value: this.message.content, oninput: () => fitHeight(area),
+    });
     const finish = (isKept) => {
       const text = area.value;
       this.editor.remove();
@@ -151,6 +156,10 @@ export class MessageView {
     area.focus();
     area.setSelectionRange(area.value.length, area.value.length);
   }
+}
+
+function detailLine(text) {
+  return text ? el("div", { class: "notice-detail" }, text) : null;
 }
 
 export function fitHeight(area) {

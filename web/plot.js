@@ -80,7 +80,8 @@ export class Plot {
     const scale = niceTop(most * 1.05);
     if (!this.whole) return scale;
     const top = Math.max(scale.top, 2);
-    return Number.isInteger(top / scale.parts) ? { top, parts: scale.parts } : { top: Math.ceil(top / 2) * 2, parts: 2 };
+    if (Number.isInteger(top / scale.parts)) return { top, parts: scale.parts };
+    return { top: Math.ceil(top / 2) * 2, parts: 2 };
   }
 
   drawAxes(pen, style, area, scale, x, y) {
@@ -169,7 +170,8 @@ export class Plot {
       return value === null || value === undefined ? "–" : this.format(value);
     });
     texts.forEach((text, i) => { if (this.values[i].textContent !== text) this.values[i].textContent = text; });
-    this.canvas.setAttribute("aria-label", `${this.title}: ${this.series.map((line, i) => `${line.label} ${texts[i]}`).join(", ")}`);
+    const spoken = this.series.map((line, i) => `${line.label} ${texts[i]}`).join(", ");
+    this.canvas.setAttribute("aria-label", `${this.title}: ${spoken}`);
   }
 
   point(offset) {

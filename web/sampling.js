@@ -3,15 +3,24 @@
 // that is not set is not sent, so the model's own default holds.
 
 export const kSamplingFields = [
-  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.05, hint: "0 always takes the likeliest token" },
-  { name: "top_p", label: "Top p", min: 0, max: 1, step: 0.01, hint: "keep the likeliest tokens up to this share" },
-  { name: "top_k", label: "Top k", min: 0, max: 200, step: 1, isOpen: true, hint: "keep this many tokens; 0 keeps all" },
-  { name: "min_p", label: "Min p", min: 0, max: 1, step: 0.01, hint: "drop tokens below this share of the likeliest" },
-  { name: "repetition_penalty", label: "Repetition penalty", min: 0.5, max: 2, step: 0.01, hint: "above 1 discourages tokens already seen" },
-  { name: "presence_penalty", label: "Presence penalty", min: -2, max: 2, step: 0.05, hint: "once for every token already in the answer" },
-  { name: "frequency_penalty", label: "Frequency penalty", min: -2, max: 2, step: 0.05, hint: "for every time a token is in the answer" },
-  { name: "max_tokens", label: "Most tokens", min: 1, max: 4096, step: 1, isOpen: true, hint: "the answer ends after these" },
-  { name: "seed", label: "Seed", min: 0, step: 1, isOpen: true, hint: "the same seed gives the same answer" },
+  { name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.05,
+    hint: "0 always takes the likeliest token" },
+  { name: "top_p", label: "Top p", min: 0, max: 1, step: 0.01,
+    hint: "keep the likeliest tokens up to this share" },
+  { name: "top_k", label: "Top k", min: 0, max: 200, step: 1, isOpen: true,
+    hint: "keep this many tokens; 0 keeps all" },
+  { name: "min_p", label: "Min p", min: 0, max: 1, step: 0.01,
+    hint: "drop tokens below this share of the likeliest" },
+  { name: "repetition_penalty", label: "Repetition penalty", min: 0.5, max: 2, step: 0.01,
+    hint: "above 1 discourages tokens already seen" },
+  { name: "presence_penalty", label: "Presence penalty", min: -2, max: 2, step: 0.05,
+    hint: "once for every token already in the answer" },
+  { name: "frequency_penalty", label: "Frequency penalty", min: -2, max: 2, step: 0.05,
+    hint: "for every time a token is in the answer" },
+  { name: "max_tokens", label: "Most tokens", min: 1, max: 4096, step: 1, isOpen: true,
+    hint: "the answer ends after these" },
+  { name: "seed", label: "Seed", min: 0, step: 1, isOpen: true,
+    hint: "the same seed gives the same answer" },
 ];
 
 // The number in a field, or null; throws an Error with a sentence when it is not one.

@@ -20,7 +20,8 @@ export class SettingsPanel {
     this.values = values && typeof values === "object" ? values : {};
     this.key = readKey();
     root.append(
-      el("header", { class: "panel-head" }, el("h2", {}, "Settings"), iconButton("close", "Close settings", hooks.onClose)),
+      el("header", { class: "panel-head" },
+        el("h2", {}, "Settings"), iconButton("close", "Close settings", hooks.onClose)),
       el("div", { class: "panel-body" }, this.systemPart(), this.samplingPart(), this.keyPart(), shortcutPart()));
   }
 
@@ -40,12 +41,15 @@ export class SettingsPanel {
   systemPart() {
     this.system = el("textarea", { id: "system-prompt", rows: 4, placeholder: "None", "aria-describedby": "system-hint",
       oninput: () => this.hooks.onSystem(this.system.value) });
-    return el("section", {}, el("label", { class: "section-title", for: "system-prompt" }, "System prompt"), this.system,
-      el("p", { class: "hint", id: "system-hint" }, "Kept with this conversation; new ones begin with what you wrote last."));
+    return el("section", {},
+      el("label", { class: "section-title", for: "system-prompt" }, "System prompt"), this.system,
+      el("p", { class: "hint", id: "system-hint" },
+        "Kept with this conversation; new ones begin with what you wrote last."));
   }
 
   samplingPart() {
-    this.rows = kSamplingFields.map((field) => new FieldRow(field, this.values[field.name], (text) => this.set(field.name, text)));
+    this.rows = kSamplingFields.map((field) =>
+      new FieldRow(field, this.values[field.name], (text) => this.set(field.name, text)));
     const stop = el("textarea", { id: "setting-stop", rows: 2, placeholder: "None", value: this.values.stop ?? "",
       oninput: () => this.set("stop", stop.value) });
     const extraError = el("p", { class: "field-error", id: "extra-error", role: "alert" });
@@ -58,8 +62,12 @@ export class SettingsPanel {
       }
       extra.setAttribute("aria-invalid", extraError.textContent !== "");
     };
-    const extra = el("textarea", { id: "setting-extra", rows: 2, spellcheck: "false", class: "mono", placeholder: '{"dry_multiplier": 0.8}',
-      value: this.values.extra ?? "", "aria-describedby": "extra-error", oninput: () => { this.set("extra", extra.value); checkExtra(); } });
+    const extra = el("textarea", { id: "setting-extra", rows: 2, spellcheck: "false", class: "mono",
+      placeholder: '{"dry_multiplier": 0.8}', value: this.values.extra ?? "", "aria-describedby": "extra-error",
+      oninput: () => {
+        this.set("extra", extra.value);
+        checkExtra();
+      } });
     checkExtra();
     const reset = el("button", { type: "button", class: "link-button", onclick: () => {
       this.values = {};
@@ -83,13 +91,15 @@ export class SettingsPanel {
   }
 
   keyPart() {
-    this.keyInput = el("input", { id: "api-key", type: "password", autocomplete: "off", spellcheck: "false", placeholder: "None",
-      value: this.key, "aria-describedby": "key-hint", oninput: () => this.saveKey() });
-    this.keepKey = el("input", { id: "keep-key", type: "checkbox", checked: isKeyKept(), onchange: () => this.saveKey() });
+    this.keyInput = el("input", { id: "api-key", type: "password", autocomplete: "off", spellcheck: "false",
+      placeholder: "None", value: this.key, "aria-describedby": "key-hint", oninput: () => this.saveKey() });
+    this.keepKey = el("input",
+      { id: "keep-key", type: "checkbox", checked: isKeyKept(), onchange: () => this.saveKey() });
     this.keyInput.addEventListener("change", () => this.hooks.onKey());
     return el("section", {}, el("label", { class: "section-title", for: "api-key" }, "API key"), this.keyInput,
       el("label", { class: "check" }, this.keepKey, "Remember on this device"),
-      el("p", { class: "hint", id: "key-hint" }, "Otherwise forgotten when this tab is closed. Sent to this server only."));
+      el("p", { class: "hint", id: "key-hint" },
+        "Otherwise forgotten when this tab is closed. Sent to this server only."));
   }
 
   saveKey() {
@@ -128,15 +138,18 @@ class FieldRow {
     this.field = field;
     this.onInput = onInput;
     const id = `setting-${field.name}`;
-    this.number = el("input", { id, type: "text", inputmode: field.step === 1 && field.min >= 0 ? "numeric" : "text", autocomplete: "off",
-      placeholder: "auto", "aria-describedby": `${id}-error`, oninput: () => this.take(this.number.value) });
-    this.slider = field.max === undefined ? null : el("input", { type: "range", min: field.min, max: field.max, step: field.step,
-      tabindex: "-1", "aria-hidden": "true", oninput: () => {
+    const inputmode = field.step === 1 ? "numeric" : "text";  // "decimal" has no minus on some phones
+    this.number = el("input", { id, type: "text", inputmode, autocomplete: "off", placeholder: "auto",
+      "aria-describedby": `${id}-error`, oninput: () => this.take(this.number.value) });
+    this.slider = field.max === undefined ? null : el("input", { type: "range",
+      min: field.min, max: field.max, step: field.step, tabindex: "-1", "aria-hidden": "true",
+      oninput: () => {
         this.number.value = this.slider.value;
         this.take(this.slider.value);
       } });
     this.error = el("p", { class: "field-error", id: `${id}-error`, role: "alert" });
-    this.root = el("div", { class: "field", title: field.hint }, el("label", { for: id }, field.label), this.slider, this.number, this.error);
+    this.root = el("div", { class: "field", title: field.hint },
+      el("label", { for: id }, field.label), this.slider, this.number, this.error);
     this.show(text ?? "");
   }
 
@@ -162,7 +175,9 @@ class FieldRow {
     this.number.setAttribute("aria-invalid", message !== "");
     if (!this.slider) return;
     this.slider.classList.toggle("unset", value === null);
-    this.slider.value = value ?? (this.field.name === "repetition_penalty" ? 1 : this.field.min < 0 ? 0 : (this.field.min + this.field.max) / 2);
+    const { name, min, max } = this.field;
+    const rest = name === "repetition_penalty" ? 1 : (min + max) / 2;
+    this.slider.value = value ?? rest;
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of conversations: search, rename, delete, export, import.
 
-import { byId, el, icon, iconButton, toast } from "./dom.js";
+import { el, icon, iconButton, toast } from "./dom.js";
 import { titleOf } from "./conversation.js";
 
 const kMostImport = 64 * 1024 * 1024;
@@ -11,24 +11,29 @@ export class Sidebar {
   constructor(root, store, hooks) {
     this.store = store;
     this.hooks = hooks;
-    this.query = el("input", { type: "search", id: "search", placeholder: "Search", "aria-label": "Search conversations",
-      oninput: () => this.draw() });
+    this.query = el("input", { type: "search", id: "search", placeholder: "Search",
+      "aria-label": "Search conversations", oninput: () => this.draw() });
     this.list = el("div", { class: "conversations", id: "conversations" });
-    this.file = el("input", { type: "file", accept: "application/json,.json", class: "offscreen", tabindex: "-1", "aria-label": "File to import",
-      onchange: () => this.importFile() });
+    this.file = el("input", { type: "file", accept: "application/json,.json", class: "offscreen", tabindex: "-1",
+      "aria-label": "File to import", onchange: () => this.importFile() });
     root.append(
       el("div", { class: "side-head" },
-        el("button", { type: "button", id: "new-chat", class: "wide", title: "New chat (Ctrl K)", onclick: hooks.onNew }, icon("plus"), "New chat"),
+        el("button",
+          { type: "button", id: "new-chat", class: "wide", title: "New chat (Ctrl K)", onclick: hooks.onNew },
+          icon("plus"), "New chat"),
         el("div", { class: "search" }, icon("search"), this.query)),
       this.list,
       el("div", { class: "side-foot" },
-        el("button", { type: "button", id: "export-all", onclick: () => this.save(store.list(), "conversations") }, icon("save"), "Export"),
-        el("button", { type: "button", id: "import", onclick: () => this.file.click() }, icon("load"), "Import"), this.file));
+        el("button", { type: "button", id: "export-all", onclick: () => this.save(store.list(), "conversations") },
+          icon("save"), "Export"),
+        el("button", { type: "button", id: "import", onclick: () => this.file.click() }, icon("load"), "Import"),
+        this.file));
   }
 
   draw() {
     const query = this.query.value.trim();
-    const found = (query ? this.store.search(query) : this.store.list()).filter((conversation) => conversation.messages.length > 0);
+    const matching = query ? this.store.search(query) : this.store.list();
+    const found = matching.filter((conversation) => conversation.messages.length > 0);
     const nodes = [];
     let day = null;
     let items = null;
@@ -41,7 +46,8 @@ export class Sidebar {
       }
       items.append(this.item(conversation));
     }
-    if (found.length === 0) nodes.push(el("p", { class: "hint" }, query ? "Nothing found." : "Conversations appear here. They stay in this browser."));
+    const emptyText = query ? "Nothing found." : "Conversations appear here. They stay in this browser.";
+    if (found.length === 0) nodes.push(el("p", { class: "hint" }, emptyText));
     this.list.replaceChildren(...nodes);
   }
 
@@ -50,7 +56,8 @@ export class Sidebar {
     const title = conversation.title || "Untitled";
     const open = el("button", { type: "button", class: "open", "aria-current": isCurrent ? "page" : null, title,
       onclick: () => this.hooks.onOpen(conversation.id), ondblclick: () => this.rename(conversation, item) },
-      el("span", {}, title), this.hooks.isBusy(conversation.id) ? el("span", { class: "busy", "aria-label": "answering" }) : null);
+      el("span", {}, title),
+      this.hooks.isBusy(conversation.id) ? el("span", { class: "busy", "aria-label": "answering" }) : null);
     const item = el("li", { class: isCurrent ? "current" : null, "data-id": conversation.id }, open,
       el("span", { class: "item-actions" },
         iconButton("edit", `Rename ${title}`, () => this.rename(conversation, item)),
@@ -60,7 +67,8 @@ export class Sidebar {
   }
 
   rename(conversation, item) {
-    const input = el("input", { type: "text", class: "rename", "aria-label": "Title", value: conversation.title, maxlength: 200 });
+    const input = el("input",
+      { type: "text", class: "rename", "aria-label": "Title", value: conversation.title, maxlength: 200 });
     let isOver = false;
     const finish = (isKept) => {
       if (isOver) return;  // removing the input takes its focus, which ends here again
@@ -105,14 +113,10 @@ export class Sidebar {
       toast(error.message);
     }
   }
-
-  focusSearch() {
-    byId("search").focus();
-  }
 }
 
-export function dayName(time, now = Date.now()) {
-  const midnight = new Date(now).setHours(0, 0, 0, 0);
+function dayName(time) {
+  const midnight = new Date().setHours(0, 0, 0, 0);
   if (time >= midnight) return "Today";
   if (time >= midnight - 86400e3) return "Yesterday";
   if (time >= midnight - 6 * 86400e3) return "This week";

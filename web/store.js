@@ -60,7 +60,8 @@ export class Store {
   search(query) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     return this.list().filter((conversation) => {
-      const text = [conversation.title, ...conversation.messages.map((message) => message.content)].join("\n").toLowerCase();
+      const contents = conversation.messages.map((message) => message.content);
+      const text = [conversation.title, ...contents].join("\n").toLowerCase();
       return words.every((word) => text.includes(word));
     });
   }
@@ -73,7 +74,8 @@ export class Store {
       this.isFull = false;
     } catch {
       if (!this.isFull) {
-        this.onTrouble("The browser's storage is full: new messages last until the page is closed. Export or delete conversations.");
+        this.onTrouble("The browser's storage is full: new messages last until the page is closed. " +
+          "Export or delete conversations.");
       }
       this.isFull = true;
     }

@@ -19,7 +19,8 @@ export class Telemetry {
   add(text, time, interval) {
     const reading = readMetrics(text, time);
     const last = this.readings[this.readings.length - 1];
-    if (last && (reading.generated < last.generated || reading.prompt < last.prompt)) this.readings = [];  // a new server
+    const isNewServer = last && (reading.generated < last.generated || reading.prompt < last.prompt);
+    if (isNewServer) this.readings = [];
     this.readings.push(reading);
     while (this.readings.length > 2 && time - this.readings[1].time > kWindowSeconds) this.readings.shift();
     this.points.push({ time, gap: interval * 3, values: this.valuesAt(reading) });
