@@ -55,6 +55,7 @@ class InstantEngine final : public TextEngine {
   SamplingParams default_sampling() const override { return model_.sampling; }
   EngineStats stats() const override { return {}; }
   EngineProgress progress() const override { return {}; }
+  void reset_prefix_cache() override {}
   int64_t context() const override { return int64_t{1} << 20; }
   int threads() const override { return 1; }
   const LoadedModel& model() const override { return model_; }
