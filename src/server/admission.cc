@@ -118,7 +118,8 @@ void Admission::note_leaving() {
 
 bool Admission::is_full(std::optional<size_t> key) const {
   const std::scoped_lock lock(mutex_);
-  return !has_room(lines_[key.value_or(0)]);
+  if (!key) return running_ + queued_ >= limits_.running + limits_.queued;
+  return !has_room(lines_[*key]);
 }
 
 int Admission::retry_after() const {

@@ -56,6 +56,7 @@ class Admission {
 
   // Null when there is no room. `key` is an index into the keys; none without keys.
   std::unique_ptr<Permit> enter(std::optional<size_t> key);
+  // Without a key: whether there is no room for anybody.
   bool is_full(std::optional<size_t> key) const;
   // Seconds after which another try may succeed: from how fast requests have left lately.
   int retry_after() const;
