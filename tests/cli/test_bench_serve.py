@@ -107,7 +107,7 @@ def test_a_chat_sends_the_real_answers_back(ingot, server, tmp_path):
 def test_a_shared_prefix_is_computed_once(ingot, server):
     result = bench(ingot, "--base-url", server.url, "--workload", "shared-prefix", "--num-prompts", 4,
                    "--shared-prefix", 64, "--input-len", 8, "--output-len", 2, "--max-concurrency",
-                   1)
+                   1, "--seed", 77)
     one, = result["servers"]
     check_answers(one, requests=4, output_tokens=8)
     assert one["prompt_tokens"] == 4 * 72
@@ -245,7 +245,7 @@ class Fake:
         return [body for body in self.bodies if body["max_tokens"] == 3]
 
 
-RUN = ("--num-prompts", 4, "--input-len", 10, "--output-len", 3, "--max-concurrency", 2)
+RUN = ("--num-prompts", 4, "--input-len", 10, "--output-len", 3)
 
 
 def events(body, text="é"):
@@ -369,8 +369,7 @@ def test_a_silent_server_is_not_waited_for(ingot):
         good(handler, body)
 
     with Fake(answer) as fake:
-        outcome = ingot("bench", "serve", "--base-url", fake.url, *RUN, "--timeout", 1,
-                        "--max-concurrency", 4, code=1)
+        outcome = ingot("bench", "serve", "--base-url", fake.url, *RUN, "--timeout", 1, code=1)
     assert "did not answer within 1 s" in outcome.err
 
 
