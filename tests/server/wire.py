@@ -166,21 +166,38 @@ def ask(address, data: bytes, timeout: float = 30, is_head: bool = False) -> Rep
 
 def ask_on(sock, data: bytes, is_head: bool = False) -> Reply:
     """One request on an open connection."""
-    received = b""
     try:
         sock.sendall(data)
     except (BrokenPipeError, ConnectionResetError):
         pass
-    while True:
-        reply, _ = parse_reply(received, is_head)
-        if reply is not None and reply.is_complete:
-            return reply
+    received = bytearray()
+    while not is_whole(received, is_head):
         part = sock.recv(65536)
         if not part:
-            if reply is None:
-                raise ConnectionError("closed without a reply")
-            return reply
+            break
         received += part
+    reply, _ = parse_reply(bytes(received), is_head)
+    if reply is None:
+        raise ConnectionError("closed without a reply")
+    return reply
+
+
+def is_whole(raw: bytearray, is_head: bool = False) -> bool:
+    """Whether a reply has come to its end. Looks at both ends only: parsing all of it again with
+    every piece would be quadratic."""
+    while raw.startswith(b"HTTP/1.1 1") and b"\r\n\r\n" in raw:
+        raw = raw[raw.index(b"\r\n\r\n") + 4:]
+    head = raw.find(b"\r\n\r\n")
+    if head < 0:
+        return False
+    if is_head or raw.startswith((b"HTTP/1.1 204", b"HTTP/1.1 304")):
+        return True
+    if b"transfer-encoding: chunked" in raw[:head]:
+        return raw.endswith(b"\r\n0\r\n\r\n")
+    at = raw.find(b"content-length: ", 0, head)
+    if at < 0:
+        return False
+    return len(raw) >= head + 4 + int(raw[at + 16:raw.find(b"\r\n", at)])
 
 
 class Client(asyncio.Protocol):
@@ -192,7 +209,6 @@ class Client(asyncio.Protocol):
         self.is_closed = False
         self.transport = None
         self.waiter = None
-        self.scanned = 0
         self.first_byte = None    # when the first byte of the reply came
         self.on_part = None
 
@@ -217,7 +233,7 @@ class Client(asyncio.Protocol):
         self.parts += 1
         if self.on_part:
             self.on_part(data)
-        if self.waiter and not self.waiter.done() and self._is_whole():
+        if self.waiter and not self.waiter.done() and is_whole(self.raw):
             self.waiter.set_result(None)
 
     def eof_received(self):
@@ -227,19 +243,6 @@ class Client(asyncio.Protocol):
         self.is_closed = True
         if self.waiter and not self.waiter.done():
             self.waiter.set_result(None)
-
-    def _is_whole(self) -> bool:
-        # Looks at the end only: parsing what came so far with every piece would be quadratic.
-        head = self.raw.find(b"\r\n\r\n")
-        if head < 0 or self.raw.startswith(b"HTTP/1.1 1"):
-            return False
-        if b"transfer-encoding: chunked" in self.raw[:head]:
-            return self.raw.endswith(b"\r\n0\r\n\r\n")
-        at = self.raw.find(b"content-length: ", 0, head)
-        if at < 0:
-            return False
-        length = int(self.raw[at + 16:self.raw.find(b"\r\n", at)])
-        return len(self.raw) >= head + 4 + length
 
     def send(self, data: bytes) -> None:
         self.raw = bytearray()
@@ -254,7 +257,7 @@ class Client(asyncio.Protocol):
 
     async def finish(self, timeout: float = 120) -> Reply:
         self.waiter = asyncio.get_running_loop().create_future()
-        if not self._is_whole() and not self.is_closed:
+        if not is_whole(self.raw) and not self.is_closed:
             await asyncio.wait_for(self.waiter, timeout)
         reply, _ = parse_reply(bytes(self.raw))
         if reply is None:
