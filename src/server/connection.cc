@@ -173,7 +173,7 @@ Task<bool> Connection::read_head(Exchange& exchange) {
       co_return co_await refuse(exchange, *problem);
     room_.set();
     if (exchange.parser.has_head()) break;
-    if (has_ended_) co_return false;
+    if (has_ended_ || is_interrupted_) co_return false;
     if (is_late_) {
       // Named: g++ 12 destroys a temporary in braces twice when it is part of a co_await.
       const HttpProblem late{408, "the head of the request took too long"};
@@ -196,7 +196,7 @@ Task<bool> Connection::read_body(Exchange& exchange) {
       co_return co_await refuse(exchange, *problem);
     room_.set();
     if (exchange.parser.is_done()) break;
-    if (has_ended_) co_return false;
+    if (has_ended_ || is_interrupted_) co_return false;
     if (is_late_) {
       const HttpProblem late{408, "the body came too slowly"};
       co_return co_await refuse(exchange, late);
