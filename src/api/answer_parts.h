@@ -3,11 +3,10 @@
 // writers of every protocol read pieces, so that none of them knows how a model spells a call.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "api/answer_piece.h"
+#include "ingot/engine.h"
 
 namespace ingot {
 
@@ -16,19 +15,16 @@ namespace ingot {
 class AnswerParts {
  public:
   virtual ~AnswerParts() = default;
-  // Appends what is certain now.
-  virtual void push(std::string_view text, std::vector<AnswerPiece>& out) = 0;
-  // The answer is over: what was held back.
-  virtual void finish(std::vector<AnswerPiece>& out) = 0;
+  // A token or the end of the answer (kToken, kFinish); appends what is certain with it.
+  virtual void take(const TextEvent& event, std::vector<AnswerPiece>& out) = 0;
 };
 
 // All text is content: for requests without tools.
 class PlainParts final : public AnswerParts {
  public:
-  void push(std::string_view text, std::vector<AnswerPiece>& out) override {
-    if (!text.empty()) append_piece(out, {.text = std::string(text)});
+  void take(const TextEvent& event, std::vector<AnswerPiece>& out) override {
+    if (!event.text.empty()) append_piece(out, {.text = event.text});
   }
-  void finish(std::vector<AnswerPiece>& /*out*/) override {}
 };
 
 }  // namespace ingot

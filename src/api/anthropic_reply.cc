@@ -50,11 +50,10 @@ class Answer {
         break;
       case TextEvent::Kind::kToken:
         ++tokens_;
-        parts_->push(event.text, out);
+        parts_->take(event, out);
         break;
       case TextEvent::Kind::kFinish:
-        parts_->push(event.text, out);
-        parts_->finish(out);
+        parts_->take(event, out);
         reason_ = event.reason;
         stop_ = std::move(event.stop);
         break;

@@ -83,8 +83,7 @@ class OllamaWriter final : public AnswerWriter {
         return;
     }
     std::vector<AnswerPiece> pieces;
-    parts_->push(event.text, pieces);
-    if (event.kind == TextEvent::Kind::kFinish) parts_->finish(pieces);
+    parts_->take(event, pieces);
     for (AnswerPiece& piece : pieces)
       add(std::move(piece));
     if (event.kind == TextEvent::Kind::kFinish) close_call();

@@ -51,8 +51,8 @@ inline std::string told(AnswerWriter& writer, const std::vector<TextEvent>& even
 
 class BracketParts final : public AnswerParts {
  public:
-  void push(std::string_view text, std::vector<AnswerPiece>& out) override {
-    for (const char c : text) {
+  void take(const TextEvent& event, std::vector<AnswerPiece>& out) override {
+    for (const char c : event.text) {
       if (state_ == State::kText && c == '[') {
         state_ = State::kName;
       } else if (state_ == State::kText && (c == '(' || c == ')')) {
@@ -76,7 +76,6 @@ class BracketParts final : public AnswerParts {
       }
     }
   }
-  void finish(std::vector<AnswerPiece>& /*out*/) override {}
 
  private:
   using Kind = AnswerPiece::Kind;
