@@ -7,14 +7,14 @@ MODEL ?= default
 ARGS ?=
 SECONDS_PER_FUZZER ?= 300
 
-.PHONY: help run build test bench fuzz asan tsan lint format clean install
+.PHONY: help serve run build test bench fuzz asan tsan lint format clean install
 
 help:  ## This list
 	@echo "ingot: run language models from their files"
 	@echo
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-9s %s\n", $$1, $$2}'
 	@echo
-	@echo "  Variables: MODEL=path and ARGS=\"--temp 0.7\" for run, SINCE=branch for lint,"
+	@echo "  Variables: MODEL=path and ARGS=\"--temp 0.7\" for serve and run, SINCE=branch for lint,"
 	@echo "  SECONDS_PER_FUZZER=300 for fuzz."
 
 install:
@@ -24,6 +24,9 @@ build: install  ## Build the program: build/release/ingot
 	@cmake --preset release --log-level=WARNING >/dev/null
 	@ninja -C build/release ingot
 	@echo "built build/release/ingot"
+
+serve: build  ## Serve the default model (or MODEL=path) with its web page on http://127.0.0.1:8080
+	@build/release/ingot serve $(MODEL) $(ARGS)
 
 run: build  ## Chat with the default model (or MODEL=path)
 	@build/release/ingot run $(MODEL) $(ARGS)

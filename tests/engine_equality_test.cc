@@ -7,7 +7,9 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -63,11 +65,11 @@ class Listener final : public RequestSink {
 };
 
 bool operator==(const TokenLogprob& a, const TokenLogprob& b) {
-  return a.id == b.id && std::memcmp(&a.logprob, &b.logprob, sizeof(float)) == 0;
+  return a.id == b.id && std::bit_cast<uint32_t>(a.logprob) == std::bit_cast<uint32_t>(b.logprob);
 }
 
 bool is_equal(const PositionLogprobs& a, const PositionLogprobs& b) {
-  return a.id == b.id && std::memcmp(&a.logprob, &b.logprob, sizeof(float)) == 0 &&
+  return a.id == b.id && std::bit_cast<uint32_t>(a.logprob) == std::bit_cast<uint32_t>(b.logprob) &&
          std::ranges::equal(a.top, b.top, [](const auto& x, const auto& y) { return x == y; });
 }
 

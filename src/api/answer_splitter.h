@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/answer_format.h"
+#include "api/answer_parts.h"
 #include "api/answer_piece.h"
 #include "api/tool_parser.h"
 #include "ingot/engine.h"
@@ -18,14 +19,14 @@
 namespace ingot {
 
 // Single thread.
-class AnswerSplitter {
+class AnswerSplitter final : public AnswerParts {
  public:
   // `tokenizer` may be null. With `holds_calls` a call is told when it is whole: for replies that
   // are not streamed (see ToolParserOptions).
   AnswerSplitter(const AnswerFormat& format, const Tokenizer* tokenizer, bool holds_calls);
 
   // A token or the end of the answer (kToken, kFinish); appends what it adds.
-  void take(const TextEvent& event, std::vector<AnswerPiece>& out);
+  void take(const TextEvent& event, std::vector<AnswerPiece>& out) override;
   bool has_calls() const { return tools_ != nullptr && tools_->calls() > 0; }
   int64_t reasoning_tokens() const { return reasoning_tokens_; }
 

@@ -40,9 +40,9 @@ class Answer {
       : max_tokens_(request.requests.front().max_tokens),
         parts_(parts != nullptr ? std::move(parts) : std::make_unique<PlainParts>()) {}
 
-  // The parts of the answer that are certain with this event.
-  std::vector<AnswerPart> take(TextEvent event) {
-    std::vector<AnswerPart> out;
+  // The pieces of the answer that are certain with this event.
+  std::vector<AnswerPiece> take(TextEvent event) {
+    std::vector<AnswerPiece> out;
     if (event.choice != 0) return out;
     switch (event.kind) {
       case TextEvent::Kind::kPrompt:
@@ -50,19 +50,18 @@ class Answer {
         break;
       case TextEvent::Kind::kToken:
         ++tokens_;
-        parts_->push(event.text, out);
+        parts_->take(event, out);
         break;
       case TextEvent::Kind::kFinish:
-        parts_->push(event.text, out);
-        parts_->finish(out);
+        parts_->take(event, out);
         reason_ = event.reason;
         stop_ = std::move(event.stop);
         break;
       default:
         break;
     }
-    for (const AnswerPart& part : out)
-      has_calls_ |= part.kind == AnswerPart::Kind::kCall;
+    for (const AnswerPiece& piece : out)
+      has_calls_ |= piece.kind == AnswerPiece::Kind::kCall;
     return out;
   }
 
@@ -109,8 +108,24 @@ Json text_block(std::string text) {
   return {{"type", "text"}, {"text", std::move(text)}};
 }
 
-Json call_block(const AnswerPart& part, Json input) {
-  return {{"type", "tool_use"}, {"id", part.id}, {"name", part.name}, {"input", std::move(input)}};
+// Nobody signs the thoughts of a model of one's own.
+Json thinking_block(std::string text) {
+  return {{"type", "thinking"}, {"thinking", std::move(text)}, {"signature", ""}};
+}
+
+Json call_block(std::string id, std::string name, Json input) {
+  return {{"type", "tool_use"},
+          {"id", std::move(id)},
+          {"name", std::move(name)},
+          {"input", std::move(input)}};
+}
+
+// A model may spell arguments that are no object: its client is told so rather than nothing.
+Json input_of(const std::string& arguments) {
+  if (arguments.empty()) return Json::object();
+  Result<Json> input = parse_json(arguments, "arguments");
+  if (input.is_ok() && input->is_object()) return *std::move(input);
+  return {{"arguments", arguments}};
 }
 
 class WholeWriter final : public AnswerWriter {
@@ -125,17 +140,15 @@ class WholeWriter final : public AnswerWriter {
 
   void take(size_t prompt, TextEvent event, std::string& /*out*/) override {
     if (prompt != 0) return;
-    for (AnswerPart& part : answer_.take(std::move(event)))
-      add(std::move(part));
+    for (AnswerPiece& piece : answer_.take(std::move(event)))
+      add(std::move(piece));
   }
 
   void end(const Status& status, std::string& out) override {
     if (!status.is_ok()) return;
     Json content = Json::array();
-    for (const AnswerPart& block : blocks_) {
-      content.push_back(block.kind == AnswerPart::Kind::kText ? text_block(block.text)
-                                                              : call_block(block, input_of(block)));
-    }
+    for (Block& block : blocks_)
+      content.push_back(std::move(block).to_json());
     body_["content"] = std::move(content);
     body_["stop_reason"] = answer_.stop_reason();
     body_["stop_sequence"] = answer_.stop_sequence();
@@ -148,28 +161,38 @@ class WholeWriter final : public AnswerWriter {
   }
 
  private:
-  void add(AnswerPart part) {
-    const bool continues =
-        !blocks_.empty() && part.kind != AnswerPart::Kind::kCall &&
-        (part.kind == AnswerPart::Kind::kText) == (blocks_.back().kind == AnswerPart::Kind::kText);
-    if (continues) {
-      blocks_.back().text += part.text;
-    } else if (part.kind != AnswerPart::Kind::kArguments) {
-      blocks_.push_back(std::move(part));
-    }
-  }
+  struct Block {
+    AnswerPiece piece;      // content, thoughts, or a call
+    std::string arguments;  // of the call
 
-  // A model may spell arguments that are no object: its client is told so rather than nothing.
-  static Json input_of(const AnswerPart& call) {
-    if (call.text.empty()) return Json::object();
-    Result<Json> input = parse_json(call.text, "arguments");
-    if (input.is_ok() && input->is_object()) return *std::move(input);
-    return {{"arguments", call.text}};
+    Json to_json() && {
+      switch (piece.kind) {
+        case AnswerPiece::Kind::kContent:
+          return text_block(std::move(piece.text));
+        case AnswerPiece::Kind::kReasoning:
+          return thinking_block(std::move(piece.text));
+        default:
+          return call_block(std::move(piece.id), std::move(piece.text), input_of(arguments));
+      }
+    }
+  };
+
+  void add(AnswerPiece piece) {
+    if (piece.kind == AnswerPiece::Kind::kArguments) {
+      const bool has_call =
+          !blocks_.empty() && blocks_.back().piece.kind == AnswerPiece::Kind::kCall;
+      if (has_call) blocks_.back().arguments += piece.text;
+    } else if (!blocks_.empty() && piece.kind != AnswerPiece::Kind::kCall &&
+               piece.kind == blocks_.back().piece.kind) {
+      blocks_.back().piece.text += piece.text;
+    } else {
+      blocks_.push_back({std::move(piece), {}});
+    }
   }
 
   Json body_;
   Answer answer_;
-  std::vector<AnswerPart> blocks_;  // kText, or kCall with its arguments as the text
+  std::vector<Block> blocks_;
 };
 
 class StreamWriter final : public AnswerWriter {
@@ -186,10 +209,10 @@ class StreamWriter final : public AnswerWriter {
   void take(size_t prompt, TextEvent event, std::string& out) override {
     if (prompt != 0) return;
     const bool is_over = event.kind == TextEvent::Kind::kFinish;
-    const std::vector<AnswerPart> parts = answer_.take(std::move(event));
+    const std::vector<AnswerPiece> pieces = answer_.take(std::move(event));
     start(out);
-    for (const AnswerPart& part : parts)
-      add(part, out);
+    for (const AnswerPiece& piece : pieces)
+      add(piece, out);
     if (is_over) finish(out);
   }
 
@@ -209,7 +232,7 @@ class StreamWriter final : public AnswerWriter {
   }
 
  private:
-  enum class Block : uint8_t { kNone, kText, kCall };
+  enum class Block : uint8_t { kNone, kText, kThinking, kCall };
 
   static std::string to_event(std::string_view name, const Json& data) {
     return fmt::format("event: {}\ndata: {}\n\n", name, dump_json(data));
@@ -236,17 +259,21 @@ class StreamWriter final : public AnswerWriter {
     ++index_;
   }
 
-  void add(const AnswerPart& part, std::string& out) {
-    switch (part.kind) {
-      case AnswerPart::Kind::kText:
+  void add(const AnswerPiece& piece, std::string& out) {
+    switch (piece.kind) {
+      case AnswerPiece::Kind::kContent:
         if (block_ != Block::kText) open(Block::kText, text_block(""), out);
-        delta("text_delta", "text", part.text, out);
+        delta("text_delta", "text", piece.text, out);
         break;
-      case AnswerPart::Kind::kCall:
-        open(Block::kCall, call_block(part, Json::object()), out);
+      case AnswerPiece::Kind::kReasoning:
+        if (block_ != Block::kThinking) open(Block::kThinking, thinking_block(""), out);
+        delta("thinking_delta", "thinking", piece.text, out);
         break;
-      case AnswerPart::Kind::kArguments:
-        if (block_ == Block::kCall) delta("input_json_delta", "partial_json", part.text, out);
+      case AnswerPiece::Kind::kCall:
+        open(Block::kCall, call_block(piece.id, piece.text, Json::object()), out);
+        break;
+      case AnswerPiece::Kind::kArguments:
+        if (block_ == Block::kCall) delta("input_json_delta", "partial_json", piece.text, out);
         break;
     }
   }

@@ -103,6 +103,20 @@ TEST(AnthropicReply, CallsAreBlocksOfTheirOwn) {
             R"({"type":"tool_use","id":"call_1","name":"put","input":{}}])");
 }
 
+TEST(AnthropicReply, ThoughtsAreBlocksOfTheirOwn) {
+  const std::vector<TextEvent> events = {prompt_event(2), token_event("(h"), token_event("m)Yes"),
+                                         finish_event(FinishReason::kStop)};
+  EXPECT_EQ(dump_json(whole(events, 10, true)["content"]),
+            R"([{"type":"thinking","thinking":"hm","signature":""},{"type":"text","text":"Yes"}])");
+  const std::string out = answered(request(true), events, true);
+  EXPECT_NE(out.find(R"("content_block":{"type":"thinking","thinking":"","signature":""}})"),
+            std::string::npos);
+  EXPECT_NE(out.find(R"("index":0,"delta":{"type":"thinking_delta","thinking":"m"}})"),
+            std::string::npos);
+  EXPECT_NE(out.find(R"("index":1,"delta":{"type":"text_delta","text":"Yes"}})"),
+            std::string::npos);
+}
+
 TEST(AnthropicReply, ArgumentsThatAreNoObjectAreTold) {
   const Json body = whole(
       {prompt_event(2), token_event("[get{\"a\":]"), finish_event(FinishReason::kStop)}, 10, true);

@@ -21,17 +21,27 @@ int64_t nanoseconds(std::chrono::steady_clock::duration time) {
   return std::max<int64_t>(0, std::chrono::duration_cast<Nanoseconds>(time).count());
 }
 
-// One object of a reply: the common fields, and the answer's part under the endpoint's name.
+// What one object of a reply tells of the answer.
+struct LineParts {
+  std::string text = {};
+  std::string thinking = {};
+  Json calls = Json::array();
+};
+
+// The common fields, and the answer's parts where the endpoint has them.
 Json reply_line(OllamaEndpoint endpoint, const std::string& model,
-                std::chrono::system_clock::time_point now, std::string text, Json calls) {
+                std::chrono::system_clock::time_point now, LineParts parts) {
   Json line = {{"model", model}, {"created_at", rfc3339(now)}};
+  const auto add = [&](Json& object, const char* text_key) {
+    object[text_key] = std::move(parts.text);
+    if (!parts.thinking.empty()) object["thinking"] = std::move(parts.thinking);
+    if (!parts.calls.empty()) object["tool_calls"] = std::move(parts.calls);
+  };
   if (endpoint == OllamaEndpoint::kChat) {
-    Json message = {{"role", "assistant"}, {"content", std::move(text)}};
-    if (!calls.empty()) message["tool_calls"] = std::move(calls);
-    line["message"] = std::move(message);
+    line["message"] = {{"role", "assistant"}};
+    add(line["message"], "content");
   } else {
-    line["response"] = std::move(text);
-    if (!calls.empty()) line["tool_calls"] = std::move(calls);
+    add(line, "response");
   }
   line["done"] = false;
   return line;
@@ -72,13 +82,13 @@ class OllamaWriter final : public AnswerWriter {
       default:
         return;
     }
-    std::vector<AnswerPart> parts;
-    parts_->push(event.text, parts);
-    if (event.kind == TextEvent::Kind::kFinish) parts_->finish(parts);
-    for (AnswerPart& part : parts)
-      add(std::move(part));
+    std::vector<AnswerPiece> pieces;
+    parts_->take(event, pieces);
+    for (AnswerPiece& piece : pieces)
+      add(std::move(piece));
     if (event.kind == TextEvent::Kind::kFinish) close_call();
-    if (streams_ && (!text_.empty() || !calls_.empty())) append(next_line(), out);
+    if (streams_ && (!text_.empty() || !thinking_.empty() || !calls_.empty()))
+      append(next_line(), out);
   }
 
   void end(const Status& status, std::string& out) override {
@@ -99,33 +109,36 @@ class OllamaWriter final : public AnswerWriter {
   }
 
  private:
-  void add(AnswerPart part) {
-    switch (part.kind) {
-      case AnswerPart::Kind::kText:
-        close_call();
-        text_ += part.text;
+  void add(AnswerPiece piece) {
+    if (piece.kind == AnswerPiece::Kind::kArguments) {
+      if (open_call_) arguments_ += piece.text;
+      return;
+    }
+    close_call();
+    switch (piece.kind) {
+      case AnswerPiece::Kind::kContent:
+        text_ += piece.text;
         break;
-      case AnswerPart::Kind::kCall:
-        close_call();
-        open_call_ = std::move(part);
+      case AnswerPiece::Kind::kReasoning:
+        thinking_ += piece.text;
         break;
-      case AnswerPart::Kind::kArguments:
-        if (open_call_) open_call_->text += part.text;
-        break;
+      default:
+        open_call_ = std::move(piece);
     }
   }
 
   // Arguments are an object here, so a call is told once it is whole.
   void close_call() {
     if (!open_call_) return;
-    const AnswerPart call = *std::exchange(open_call_, std::nullopt);
+    const AnswerPiece call = *std::exchange(open_call_, std::nullopt);
+    const std::string text = std::exchange(arguments_, {});
     Result<Json> arguments =
-        call.text.empty() ? Result<Json>(Json::object()) : parse_json(call.text, "arguments");
-    if (!arguments.is_ok() || !arguments->is_object()) arguments = Json{{"arguments", call.text}};
+        text.empty() ? Result<Json>(Json::object()) : parse_json(text, "arguments");
+    if (!arguments.is_ok() || !arguments->is_object()) arguments = Json{{"arguments", text}};
     calls_.push_back(
         {{"id", call.id},
          {"function",
-          {{"index", call.call}, {"name", call.name}, {"arguments", *std::move(arguments)}}}});
+          {{"index", call.call}, {"name", call.text}, {"arguments", *std::move(arguments)}}}});
   }
 
   Json token_entry(TokenId id, float logprob) const {
@@ -152,8 +165,10 @@ class OllamaWriter final : public AnswerWriter {
 
   // Of what has come since the last line; a whole reply has one.
   Json next_line() {
-    Json line = reply_line(endpoint_, model_, info_.now(), std::exchange(text_, {}),
-                           std::exchange(calls_, Json::array()));
+    Json line = reply_line(endpoint_, model_, info_.now(),
+                           {.text = std::exchange(text_, {}),
+                            .thinking = std::exchange(thinking_, {}),
+                            .calls = std::exchange(calls_, Json::array())});
     if (!logprobs_.empty()) line["logprobs"] = std::exchange(logprobs_, Json::array());
     return line;
   }
@@ -182,9 +197,11 @@ class OllamaWriter final : public AnswerWriter {
   std::unique_ptr<AnswerParts> parts_;
 
   std::string text_;  // of the next line
+  std::string thinking_;
   Json calls_ = Json::array();
   Json logprobs_ = Json::array();
-  std::optional<AnswerPart> open_call_;  // its text: the arguments so far
+  std::optional<AnswerPiece> open_call_;
+  std::string arguments_;  // of the open call, so far
 
   std::shared_ptr<const PromptReport> report_;
   std::chrono::steady_clock::time_point prompt_time_;
@@ -202,7 +219,7 @@ std::unique_ptr<AnswerWriter> ollama_writer(const OllamaRequest& request, Ollama
 }
 
 Json ollama_load_reply(const OllamaRequest& request, std::chrono::system_clock::time_point now) {
-  Json line = reply_line(request.endpoint, request.model, now, "", Json::array());
+  Json line = reply_line(request.endpoint, request.model, now, {});
   line["done"] = true;
   line["done_reason"] = request.is_unload ? "unload" : "load";
   return line;

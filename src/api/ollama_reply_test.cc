@@ -86,6 +86,16 @@ TEST(OllamaReply, CallsAreToldWholeWithArgumentsAsAnObject) {
   EXPECT_EQ(lines[2]["done_reason"], "stop");
 }
 
+TEST(OllamaReply, ThoughtsHaveAFieldOfTheirOwn) {
+  const auto writer = ollama_writer(request(OllamaEndpoint::kChat, false), info(),
+                                    std::make_unique<BracketParts>());
+  const std::string out =
+      told(*writer, {prompt_event(1), token_event("(hm)Yes"), finish_event(FinishReason::kStop)});
+  EXPECT_NE(out.find(R"("message":{"role":"assistant","content":"Yes","thinking":"hm"})"),
+            std::string::npos)
+      << out;
+}
+
 TEST(OllamaReply, LogprobsTravelWithTheirText) {
   TextEvent held = token_event("", 5);
   held.logprobs = PositionLogprobs{5, -0.5F, {}};

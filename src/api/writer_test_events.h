@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine would tell, for tests of writers, and a toy notation of calls: "[name{...}]".
+// What the engine would tell, for tests of writers, and a toy notation: "(thoughts)" and calls
+// "[name{...}]".
 #pragma once
 
 #include <memory>
@@ -50,41 +51,39 @@ inline std::string told(AnswerWriter& writer, const std::vector<TextEvent>& even
 
 class BracketParts final : public AnswerParts {
  public:
-  void push(std::string_view text, std::vector<AnswerPart>& out) override {
-    using Kind = AnswerPart::Kind;
-    std::string run;
-    const auto flush = [&](Kind kind) {
-      if (!run.empty())
-        out.push_back({.kind = kind, .text = std::exchange(run, {}), .call = call_});
-    };
-    for (const char c : text) {
+  void take(const TextEvent& event, std::vector<AnswerPiece>& out) override {
+    for (const char c : event.text) {
       if (state_ == State::kText && c == '[') {
-        flush(Kind::kText);
         state_ = State::kName;
+      } else if (state_ == State::kText && (c == '(' || c == ')')) {
+        is_thinking_ = c == '(';
       } else if (state_ == State::kName && (c == '{' || c == ']')) {
         out.push_back({.kind = Kind::kCall,
+                       .text = std::exchange(name_, {}),
                        .call = call_,
-                       .id = "call_" + std::to_string(call_),
-                       .name = std::exchange(run, {})});
-        state_ = c == '{' ? State::kArguments : State::kText;
-        if (c == '{') run += c;
-        if (c == ']') ++call_;
-      } else if (state_ == State::kArguments && c == ']') {
-        flush(Kind::kArguments);
+                       .id = "call_" + std::to_string(call_)});
+        state_ = State::kArguments;
+      } else if (state_ == State::kName) {
+        name_ += c;
+      }
+      if (state_ == State::kArguments && c == ']') {
         state_ = State::kText;
         ++call_;
-      } else {
-        run += c;
+      } else if (state_ == State::kArguments) {
+        append_piece(out, {.kind = Kind::kArguments, .text = {c}, .call = call_});
+      } else if (state_ == State::kText && c != '(' && c != ')') {
+        append_piece(out, {.kind = is_thinking_ ? Kind::kReasoning : Kind::kContent, .text = {c}});
       }
     }
-    flush(state_ == State::kArguments ? Kind::kArguments : Kind::kText);  // names come whole here
   }
-  void finish(std::vector<AnswerPart>& /*out*/) override {}
 
  private:
+  using Kind = AnswerPiece::Kind;
   enum class State : uint8_t { kText, kName, kArguments };
   State state_ = State::kText;
+  bool is_thinking_ = false;
   size_t call_ = 0;
+  std::string name_;
 };
 
 }  // namespace ingot

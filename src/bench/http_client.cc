@@ -23,7 +23,7 @@ using Problem = boost::system::error_code;
 using Socket = asio::generic::stream_protocol::socket;  // TCP and Unix alike
 using Endpoint = asio::generic::stream_protocol::endpoint;
 
-constexpr size_t kReadBytes = 16 * 1024;
+constexpr size_t kReadBytes = size_t{16} << 10;
 constexpr double kConnectSeconds = 10;
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 
@@ -235,7 +235,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   Socket socket_;
   std::optional<asio::ssl::stream<Socket&>> tls_;
   asio::steady_timer deadline_;
-  std::array<char, kReadBytes> buffer_;
+  std::array<char, kReadBytes> buffer_{};
   std::string text_;
   std::shared_ptr<HttpListener> listener_;
   BenchClock::time_point sent_;
@@ -311,7 +311,8 @@ Result<std::unique_ptr<HttpClient>> HttpClient::create(const Url& url, HttpClien
 HttpClient::HttpClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HttpClient::~HttpClient() = default;
 
-BenchClock::time_point HttpClient::send(HttpCall call, std::shared_ptr<HttpListener> listener) {
+BenchClock::time_point HttpClient::send(const HttpCall& call,
+                                        std::shared_ptr<HttpListener> listener) {
   std::string text = text_of(call, state_->url, state_->options.headers);
   const BenchClock::time_point sent = BenchClock::now();
   state_->send(std::move(text), std::move(listener), sent, false);
@@ -358,9 +359,9 @@ class WholeListener final : public HttpListener {
 
 }  // namespace
 
-Result<HttpReply> HttpClient::fetch(HttpCall call) {
+Result<HttpReply> HttpClient::fetch(const HttpCall& call) {
   const auto listener = std::make_shared<WholeListener>();
-  send(std::move(call), listener);
+  send(call, listener);
   run();
   INGOT_TRY(listener->status);
   return std::move(listener->reply);

@@ -59,7 +59,7 @@ class HttpClient {
   ~HttpClient();
 
   // When it was sent: everything that follows, connecting included, is the server's time.
-  BenchClock::time_point send(HttpCall call, std::shared_ptr<HttpListener> listener);
+  BenchClock::time_point send(const HttpCall& call, std::shared_ptr<HttpListener> listener);
   void at(BenchClock::time_point time, std::function<void()> action);
   // Until every request has ended and every action is done. After cancel() it returns soon.
   void run();
@@ -68,7 +68,7 @@ class HttpClient {
   bool was_stopped() const;  // by should_stop
 
   // send() and run() for one request.
-  Result<HttpReply> fetch(HttpCall call);
+  Result<HttpReply> fetch(const HttpCall& call);
 
   class State;
   explicit HttpClient(std::unique_ptr<State> state);

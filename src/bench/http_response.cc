@@ -7,8 +7,8 @@
 namespace ingot {
 namespace {
 
-constexpr size_t kMostLineBytes = 16 * 1024;
-constexpr size_t kMostHeadBytes = 64 * 1024;  // of trailers too
+constexpr size_t kMostLineBytes = size_t{16} << 10;
+constexpr size_t kMostHeadBytes = size_t{64} << 10;  // of trailers too
 constexpr uint64_t kMostBodyBytes = uint64_t{1} << 40;
 
 char lower(char c) {

@@ -40,7 +40,7 @@ constexpr const char* kCompletion =
     "data: [DONE]\n\n";
 
 TEST(ServeAnswer, CountsTokensAndReadsUsageHoweverItIsCut) {
-  for (const size_t longest : {1, 2, 7, 50, 4096}) {
+  for (const size_t longest : {size_t{1}, size_t{2}, size_t{7}, size_t{50}, size_t{4096}}) {
     const Heard heard = hear(kStream, kCompletion, longest);
     ASSERT_TRUE(heard.status.is_ok()) << heard.status.message();
     EXPECT_EQ(heard.answer.chunks.size(), 3U);  // the empty one is a token in the making

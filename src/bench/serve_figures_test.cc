@@ -139,6 +139,22 @@ TEST(ServeReport, PutsServersSideBySideWithTheirRatio) {
     EXPECT_EQ(plot.series.size(), 2U);
 }
 
+TEST(ServeReport, NoticesThatTheServerKnewThePrompts) {
+  const auto notes_of = [](int64_t cached, int64_t shared, WorkloadKind kind) {
+    ServeResult result;
+    result.workload.kind = kind;
+    result.workload.shared_prefix = shared;
+    ServeRecord record = answer(0.1, 0.2, 5);
+    record.cached_tokens = cached;
+    result.servers.emplace_back().rounds.push_back(run_of({record}, 1));
+    return serve_report(result, {}).notes.size();
+  };
+  EXPECT_EQ(notes_of(9, 0, WorkloadKind::kRandom), 1U);
+  EXPECT_EQ(notes_of(0, 0, WorkloadKind::kRandom), 0U);
+  EXPECT_EQ(notes_of(8, 8, WorkloadKind::kSharedPrefix), 0U);
+  EXPECT_EQ(notes_of(9, 0, WorkloadKind::kChat), 0U);
+}
+
 TEST(ServeReport, ReadsPercentiles) {
   EXPECT_EQ(*parse_percentiles("50,99.9"), (std::vector<double>{50, 99.9}));
   for (const char* text : {"", "101", "-1", "x", "50,", "nan"})

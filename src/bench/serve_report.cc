@@ -147,8 +147,17 @@ void add_rounds(const ServeResult& result, BenchReport& report) {
   if (ratios.size() > 1) report.json.emplace_back("output_tokens_per_s_ratio", std::move(medians));
 }
 
-void add_notes(const ServerResult& server, const ServeFigures& figures, bool has_name,
-               std::vector<std::string>& notes) {
+// More of the prompts was cached than they have in common: the server knew them. Never of a chat,
+// which repeats itself.
+bool knew_the_prompts(const WorkloadOptions& workload, const ServeFigures& figures) {
+  if (workload.kind == WorkloadKind::kChat || !figures.cached_tokens) return false;
+  const double common = static_cast<double>(figures.ok * workload.shared_prefix);
+  return static_cast<double>(*figures.cached_tokens) >
+         common + 0.05 * static_cast<double>(figures.prompt_tokens);
+}
+
+void add_notes(const ServerResult& server, const ServeFigures& figures,
+               const WorkloadOptions& workload, bool has_name, std::vector<std::string>& notes) {
   const std::string name = has_name ? server.target.name + ": " : "";
   for (const std::string& note : server.notes)
     notes.push_back(name + note);
@@ -172,6 +181,8 @@ void add_notes(const ServerResult& server, const ServeFigures& figures, bool has
   if (figures.retry_after)
     notes.push_back(
         fmt::format("{}asks to retry after {:g} s at most", name, *figures.retry_after));
+  if (knew_the_prompts(workload, figures))
+    notes.push_back(name + "these prompts were cached before: give another --seed");
   size_t told = 0;
   for (const auto& [error, times] : figures.errors) {
     if (told++ == kMostErrors) {
@@ -218,7 +229,7 @@ BenchReport serve_report(const ServeResult& result, const ServeReportOptions& op
   report.json.emplace_back("servers", servers_json(result, figures, options));
   add_rounds(result, report);
   for (size_t i = 0; i < figures.size(); ++i)
-    add_notes(result.servers[i], figures[i], figures.size() > 1, report.notes);
+    add_notes(result.servers[i], figures[i], workload, figures.size() > 1, report.notes);
   report.plots = serve_plots(result, figures);
   return report;
 }

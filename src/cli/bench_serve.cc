@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ingot bench serve: load for any server that speaks OpenAI's API, ours or another's.
 #include <fmt/core.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,14 @@ Examples:
   ingot bench serve --base-url http://host:8000 --request-rate 4 --goodput ttft:500 tpot:50
   ingot bench serve --workload chat --users 16 --plot chat.html
   ingot bench serve --compare a=http://127.0.0.1:8080 --compare b=http://127.0.0.1:8081 --rounds 3)";
+
+// A connection is a file: as many as the system lets us have.
+void allow_many_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 class BenchServeCommand : public Command {
  public:
@@ -57,6 +66,7 @@ class BenchServeCommand : public Command {
 
  private:
   static Result<ServeResult> measure(ServeOptions& options) {
+    allow_many_files();
     const InterruptScope interrupt;
     ProgressBar bar("Requests");
     options.http.should_stop = [] { return InterruptScope::was_pressed(); };

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include "api/text_engine.h"
 #include "cli/command.h"
@@ -28,6 +29,12 @@ Examples:
   ingot serve model.gguf --host 0.0.0.0 --api-key-file keys.txt
   ingot serve model.gguf --ssl-certfile cert.pem --ssl-keyfile key.pem)";
 
+// Nobody may be listening: a server goes on without its standard error (fmt::print would throw).
+template <class... Args>
+void tell(fmt::format_string<Args...> format, Args&&... args) {
+  std::fputs(fmt::format(format, std::forward<Args>(args)...).c_str(), stderr);
+}
+
 void print_welcome(const HttpServer& http, const Server& server) {
   const std::string url = http.url();
   std::string curl = fmt::format("curl {}/v1/chat/completions", url);
@@ -37,11 +44,11 @@ void print_welcome(const HttpServer& http, const Server& server) {
   }
   if (url.starts_with("https:")) curl += " --insecure";
   if (!server.options().keys.is_empty()) curl += " -H 'Authorization: Bearer YOUR_KEY'";
-  fmt::print(stderr,
-             "\n  {} is served at {}\n\n  Try it:\n    {} -H 'Content-Type: application/json' \\\n"
-             "      -d '{{\"messages\": [{{\"role\": \"user\", \"content\": \"Tell me a "
-             "story.\"}}]}}'\n\n",
-             server.model_name(), url, curl);
+  tell(
+      "\n  {} is served at {}\n\n  Try it:\n    {} -H 'Content-Type: application/json' \\\n"
+      "      -d '{{\"messages\": [{{\"role\": \"user\", \"content\": \"Tell me a "
+      "story.\"}}]}}'\n\n",
+      server.model_name(), url, curl);
 }
 
 class ServeCommand : public Command {
@@ -70,8 +77,8 @@ class ServeCommand : public Command {
     http->run([&](int signal) {
       if (signal == SIGHUP) return;  // the terminal went away; the server stays
       if (std::exchange(was_told, true)) return http->stop();
-      fmt::print(stderr, "ingot: finishing what runs, for {} s at most; again to stop at once\n",
-                 serve_.drain_seconds);
+      tell("ingot: finishing what runs, for {} s at most; again to stop at once\n",
+           serve_.drain_seconds);
       server.drain();
       http->drain(std::chrono::milliseconds(static_cast<int64_t>(serve_.drain_seconds * 1000)));
     });

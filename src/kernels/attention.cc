@@ -151,6 +151,7 @@ void Walk::make_tiles(std::vector<Tile>& tiles) const {
 // Rows of `positions` as floats, page by page.
 void Walk::read(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
                 float* to) const {
+  const KvRows& codec = is_values ? parts_.codec.values : parts_.codec.keys;
   const int64_t row_bytes = is_values ? value_bytes_ : key_bytes_;
   const int64_t dim = is_values ? shape_.value_dim : shape_.key_dim;
   const int64_t offset = is_values ? shape_.kv_heads * shape_.page_tokens * key_bytes_ : 0;
@@ -161,7 +162,7 @@ void Walk::read(const SequenceRows& sequence, int64_t kv_head, Range positions, 
     INGOT_DCHECK(page != kNoPage);
     const std::byte* rows = args_.kv.data + page * args_.kv.page_stride + offset +
                             (kv_head * shape_.page_tokens + slot) * row_bytes;
-    parts_.codec.load(rows, count, dim, to);
+    codec.load(rows, count, dim, to);
     to += count * dim;
     position += count;
   }

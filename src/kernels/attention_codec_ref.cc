@@ -133,8 +133,13 @@ void load_int4(const std::byte* rows, int64_t count, int64_t dim, float* to) {
 }
 
 template <class Element>
+constexpr KvRows plain_rows() {
+  return {store_plain<Element>, load_plain<Element>};
+}
+
+template <class Element>
 constexpr KvCodec plain(bool rotates_keys = false) {
-  return {store_plain<Element>, load_plain<Element>, rotates_keys};
+  return {plain_rows<Element>(), plain_rows<Element>(), rotates_keys};
 }
 
 }  // namespace
@@ -143,8 +148,9 @@ constinit const KvCodec kCodecF32 = plain<float>();
 constinit const KvCodec kCodecF16 = plain<Half>();
 constinit const KvCodec kCodecBf16 = plain<BFloat16>();
 constinit const KvCodec kCodecFp8E4M3 = plain<Float8E4M3>(true);
-constinit const KvCodec kCodecFp8E5M2 = plain<Float8E5M2>(true);
-constinit const KvCodec kCodecInt8 = {store_int8, load_int8, false};
-constinit const KvCodec kCodecInt4 = {store_int4, load_int4, true};
+// Two bits of mantissa are enough for values but not for keys, whose errors the softmax magnifies.
+constinit const KvCodec kCodecFp8E5M2 = {plain_rows<Float8E4M3>(), plain_rows<Float8E5M2>(), true};
+constinit const KvCodec kCodecInt8 = {{store_int8, load_int8}, {store_int8, load_int8}, false};
+constinit const KvCodec kCodecInt4 = {{store_int4, load_int4}, {store_int4, load_int4}, true};
 
 }  // namespace ingot::ref

@@ -12,12 +12,17 @@
 namespace ingot {
 
 // How rows of the cache are written and read.
-struct KvCodec {
+struct KvRows {
   // Writes one row of `dim` floats. Not a number, or an infinity where the type has none and no
   // largest value to stand for it, must read back as not a number.
   void (*store)(const float* from, int64_t dim, std::byte* row);
   // Reads `count` adjacent rows as floats [count, dim].
   void (*load)(const std::byte* rows, int64_t count, int64_t dim, float* to);
+};
+
+struct KvCodec {
+  KvRows keys;
+  KvRows values;  // of as many bytes
   // Keys are rotated before they are stored, and queries before they are scored.
   bool rotates_keys;
 };

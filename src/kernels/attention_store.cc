@@ -28,8 +28,8 @@ void store_kv(const KvCodec& codec, const StoreKvArgs& args, const Exec& exec) {
         rotate_key(rotated, shape.key_dim);
         key = rotated;
       }
-      codec.store(key, shape.key_dim, keys + row * key_bytes);
-      codec.store(v + head * shape.value_dim, shape.value_dim, values + row * value_bytes);
+      codec.keys.store(key, shape.key_dim, keys + row * key_bytes);
+      codec.values.store(v + head * shape.value_dim, shape.value_dim, values + row * value_bytes);
     }
   };
   int64_t rows = 0;

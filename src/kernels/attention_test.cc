@@ -154,11 +154,15 @@ std::vector<float> rotated(std::vector<float> rows, int64_t dim, KvCacheType typ
     rotate_key(rows.data() + i, dim);
   return rows;
 }
+// The type whose values are kept as this type's keys are.
+KvCacheType key_rows(KvCacheType type) {
+  return type == KvCacheType::kFp8E5M2 ? KvCacheType::kFp8E4M3 : type;
+}
 struct Cached {
   explicit Cached(const Batch& batch) : Cached(batch, batch.options.key_dim, batch.kv.shape.type) {}
   Cached(const Batch& batch, int64_t key_dim, KvCacheType type)
       : q(rotated(batch.q, key_dim, type)),
-        k(stored(rotated(batch.k, key_dim, type), key_dim, type)),
+        k(stored(rotated(batch.k, key_dim, type), key_dim, key_rows(type))),
         v(stored(batch.v, batch.options.value_dim, type)) {}
   std::vector<float> q;
   std::vector<double> k;

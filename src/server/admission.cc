@@ -29,7 +29,8 @@ void Admission::Permit::notify(std::function<void()> wake) {
   if (wake) wake();
 }
 
-Admission::Admission(const AdmissionLimits& limits, std::vector<KeyLimits> keys) : limits_(limits) {
+Admission::Admission(const AdmissionLimits& limits, std::span<const KeyLimits> keys)
+    : limits_(limits) {
   for (const KeyLimits& key : keys) {
     lines_.push_back({.max_running = key.running > 0 ? key.running : limits.key_running,
                       .max_queued = key.queued > 0 ? key.queued : limits.key_queued,
@@ -118,7 +119,8 @@ void Admission::note_leaving() {
 
 bool Admission::is_full(std::optional<size_t> key) const {
   const std::scoped_lock lock(mutex_);
-  return !has_room(lines_[key.value_or(0)]);
+  if (!key) return running_ + queued_ >= limits_.running + limits_.queued;
+  return !has_room(lines_[*key]);
 }
 
 int Admission::retry_after() const {

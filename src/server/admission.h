@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace ingot {
@@ -52,10 +53,11 @@ class Admission {
     int64_t running = 0;
     int64_t queued = 0;
   };
-  Admission(const AdmissionLimits& limits, std::vector<KeyLimits> keys);
+  Admission(const AdmissionLimits& limits, std::span<const KeyLimits> keys);
 
   // Null when there is no room. `key` is an index into the keys; none without keys.
   std::unique_ptr<Permit> enter(std::optional<size_t> key);
+  // Without a key: whether there is no room for anybody.
   bool is_full(std::optional<size_t> key) const;
   // Seconds after which another try may succeed: from how fast requests have left lately.
   int retry_after() const;

@@ -33,6 +33,7 @@ struct Connection::Exchange {
   ExchangeRecord record;
   Clock::time_point start = Clock::now();
   bool keeps_alive = true;
+  bool is_refused = false;  // and told so: no request for the service
   bool is_head_request = false;
   bool has_sent_head = false;
   bool is_chunked = false;
@@ -124,7 +125,7 @@ Task<bool> Connection::serve_one(bool is_first) {
   is_answering_ = true;
   Exchange exchange(host_.limits);
   bool goes_on = co_await read_head(exchange);
-  if (goes_on) {
+  if (goes_on && !exchange.is_refused) {
     HttpRequest& head = exchange.parser.request();
     std::unique_ptr<ReplySource> early = host_.service.check(head);
     exchange.head = {.method = head.method, .headers = head.headers, .id = head.id};
@@ -139,7 +140,7 @@ Task<bool> Connection::serve_one(bool is_first) {
       if (!exchange.parser.is_done() && exchange.parser.push(inbox_)) exchange.keeps_alive = false;
       exchange.keeps_alive = exchange.keeps_alive && exchange.parser.is_done();
       goes_on = co_await respond(exchange, std::move(early));
-    } else if ((goes_on = co_await read_body(exchange))) {
+    } else if ((goes_on = co_await read_body(exchange)) && !exchange.is_refused) {
       HttpRequest request = exchange.parser.take();
       exchange.record.bytes_in = request.body.size();
       HttpService& service = host_.service;
@@ -172,9 +173,11 @@ Task<bool> Connection::read_head(Exchange& exchange) {
       co_return co_await refuse(exchange, *problem);
     room_.set();
     if (exchange.parser.has_head()) break;
-    if (has_ended_) co_return false;
+    if (has_ended_ || is_interrupted_) co_return false;
     if (is_late_) {
-      co_return co_await refuse(exchange, {408, "the head of the request took too long"});
+      // Named: g++ 12 destroys a temporary in braces twice when it is part of a co_await.
+      const HttpProblem late{408, "the head of the request took too long"};
+      co_return co_await refuse(exchange, late);
     }
     co_await news_.wait();
   }
@@ -193,8 +196,11 @@ Task<bool> Connection::read_body(Exchange& exchange) {
       co_return co_await refuse(exchange, *problem);
     room_.set();
     if (exchange.parser.is_done()) break;
-    if (has_ended_) co_return false;
-    if (is_late_) co_return co_await refuse(exchange, {408, "the body came too slowly"});
+    if (has_ended_ || is_interrupted_) co_return false;
+    if (is_late_) {
+      const HttpProblem late{408, "the body came too slowly"};
+      co_return co_await refuse(exchange, late);
+    }
     const auto earned = milliseconds(1000 * exchange.parser.body_received() /
                                      std::max<size_t>(host_.limits.body_bytes_per_second, 1));
     deadline_.set_at(start + host_.limits.body_grace + earned);
@@ -207,7 +213,8 @@ Task<bool> Connection::read_body(Exchange& exchange) {
 Task<bool> Connection::refuse(Exchange& exchange, const HttpProblem& problem) {
   deadline_.clear();
   exchange.keeps_alive = false;
-  co_return co_await respond(exchange, host_.service.refuse(problem));
+  exchange.is_refused = true;
+  co_return co_await respond(exchange, host_.service.refuse(problem, exchange.record.path));
 }
 
 Task<std::optional<ReplyPart>> Connection::next_part(ReplySource& source) {
@@ -250,12 +257,14 @@ Task<bool> Connection::respond(Exchange& exchange, std::unique_ptr<ReplySource> 
 
 Task<bool> Connection::await_news(Exchange& exchange) {
   co_await news_.wait();
-  if (has_ended_ && !is_broken_ && !exchange.has_sent_head) co_await probe();
+  const bool may_probe = !exchange.has_sent_head && !exchange.parser.is_http10();
+  if (has_ended_ && !is_broken_ && may_probe) co_await probe();
   co_return !is_broken_;
 }
 
 // The client sends no more. One that has gone altogether answers the next bytes with a reset, one
 // that only closed its sending side reads on: an interim reply, which every client skips, tells.
+// (Clients of HTTP/1.0 do not: they are taken for living.)
 Task<void> Connection::probe() {
   static constexpr std::array kWaits = {2, 5, 10, 20, 40, 80};
   asio::steady_timer timer(executor_);

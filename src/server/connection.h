@@ -50,7 +50,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<bool> serve_one(bool is_first);
   // False: there will be no request.
   Task<bool> await_first_byte(bool is_first);
-  // Until the head or the whole request is there. A problem has been answered when it is false.
+  // Until the head or the whole request is there, or was refused. False: the client has gone.
   Task<bool> read_head(Exchange& exchange);
   Task<bool> read_body(Exchange& exchange);
   Task<bool> refuse(Exchange& exchange, const HttpProblem& problem);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "server/asio.h"
@@ -30,8 +31,9 @@ class Deadline {
   void arm() {
     armed_ = limit_;
     timer_.expires_at(armed_);
-    timer_.async_wait([this](const boost::system::error_code& error) {
-      if (error) return;  // moved earlier, or destroyed
+    timer_.async_wait([this, life = std::weak_ptr(life_)](const boost::system::error_code& error) {
+      // Moved earlier; or destroyed, maybe when this was already waiting for its turn.
+      if (error || life.expired()) return;
       armed_ = Clock::time_point::max();
       if (limit_ == Clock::time_point::max()) return;
       if (Clock::now() < limit_) return arm();
@@ -42,6 +44,7 @@ class Deadline {
 
   asio::steady_timer timer_;
   std::function<void()> passed_;
+  std::shared_ptr<const bool> life_ = std::make_shared<const bool>(true);
   Clock::time_point limit_ = Clock::time_point::max();
   Clock::time_point armed_ = Clock::time_point::max();
 };

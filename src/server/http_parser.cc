@@ -98,9 +98,11 @@ std::optional<HttpProblem> HttpParser::push(std::string& input) {
 }
 
 std::optional<HttpProblem> HttpParser::read_head(std::string& input) {
-  // Empty lines before a request are allowed by the standard; a few.
-  while (scanned_ == 0 && input.starts_with("\r\n"))
-    input.erase(0, 2);
+  // Empty lines before a request are allowed by the standard.
+  size_t blank = 0;
+  while (scanned_ == 0 && input.compare(blank, 2, "\r\n") == 0)
+    blank += 2;
+  input.erase(0, blank);
   const size_t from = scanned_ > kHeadEnd.size() ? scanned_ - kHeadEnd.size() : 0;
   const size_t end = input.find(kHeadEnd, from);
   const size_t size = end == std::string::npos ? input.size() : end + kHeadEnd.size();

@@ -176,11 +176,15 @@ Task<void> HttpServer::Impl::accept_all(Acceptor& acceptor) {
   while (acceptor.is_open()) {
     auto [error, socket] = co_await acceptor.async_accept(kAwait);
     if (error == asio::error::operation_aborted) co_return;
-    if (error || connections.size() >= host.limits.connections) {
-      // Too many already: those who wait in the backlog are served when others have left.
+    if (error) {  // no more file descriptors
       pause.expires_after(kAcceptPause);
       co_await pause.async_wait(kAwait);
-      if (error) continue;
+      continue;
+    }
+    // Too many already: this one and the backlog are served when others have left.
+    while (connections.size() >= host.limits.connections) {
+      pause.expires_after(kAcceptPause);
+      co_await pause.async_wait(kAwait);
     }
     const size_t buffer = host.limits.send_buffer_bytes;
     if constexpr (std::is_same_v<Acceptor, Tcp::acceptor>) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "server/http_message.h"
 #include "server/http_parser.h"
@@ -38,8 +39,9 @@ class HttpService {
   virtual bool is_quick(const HttpRequest& request) const = 0;
   // Any thread, several at a time.
   virtual std::unique_ptr<ReplySource> handle(HttpRequest request) = 0;
-  // The reply to bytes that are no request.
-  virtual std::unique_ptr<ReplySource> refuse(const HttpProblem& problem) = 0;
+  // The reply to bytes that are no request; `path` is empty where it is not known.
+  virtual std::unique_ptr<ReplySource> refuse(const HttpProblem& problem,
+                                              std::string_view path) = 0;
   // Headers that every reply to this request carries.
   virtual void decorate(const HttpRequest& request, HttpHeaders& headers) const = 0;
   virtual void finished(const ExchangeRecord& record) = 0;

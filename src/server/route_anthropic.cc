@@ -19,8 +19,8 @@ Reply messages(Server& server, HttpRequest http) {
   if (const auto* error = std::get_if<OpenAiError>(&parsed)) return error_reply(http.path, *error);
   auto request = std::make_shared<OpenAiRequest>(std::get<OpenAiRequest>(std::move(parsed)));
   if (const auto error = prepare(server, http, *request)) return error_reply(http.path, *error);
-  auto writer =
-      anthropic_writer(*request, {.id = "msg_" + http.id, .model = server.model_name()}, nullptr);
+  auto writer = anthropic_writer(*request, {.id = "msg_" + http.id, .model = server.model_name()},
+                                 answer_parts(server, *request));
   return start_generation(server, http, std::move(permit), std::move(request), std::move(writer));
 }
 

@@ -27,7 +27,8 @@ Reply generate(Server& server, const HttpRequest& http, OllamaEndpoint endpoint)
     return error_reply(http.path, *error);
   if (request->is_load)
     return json_reply(ollama_load_reply(*request, std::chrono::system_clock::now()));
-  auto writer = ollama_writer(*request, {.tokenizer = model.text.tokenizer.get()}, nullptr);
+  auto writer = ollama_writer(*request, {.tokenizer = model.text.tokenizer.get()},
+                              answer_parts(server, request->chat));
   const std::shared_ptr<const OpenAiRequest> chat(request, &request->chat);
   return start_generation(server, http, std::move(permit), chat, std::move(writer));
 }

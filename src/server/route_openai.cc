@@ -36,7 +36,8 @@ Json model_object(Server& server, const std::string& name) {
           {"root", server.model_name()},
           {"parent", nullptr},
           {"max_model_len", server.engine().context()},
-          {"permission", Json::array()}};
+          {"permission", Json::array()},
+          {"meta", {{"n_vocab", server.parser().defaults().vocab}}}};
 }
 
 }  // namespace

@@ -263,9 +263,9 @@ std::unique_ptr<ReplySource> Server::handle(HttpRequest request) {
   }
 }
 
-std::unique_ptr<ReplySource> Server::refuse(const HttpProblem& problem) {
+std::unique_ptr<ReplySource> Server::refuse(const HttpProblem& problem, std::string_view path) {
   return error_reply(
-      "", {.http_status = problem.status, .message = problem.message, .param = {}, .code = {}});
+      path, {.http_status = problem.status, .message = problem.message, .param = {}, .code = {}});
 }
 
 void Server::decorate(const HttpRequest& request, HttpHeaders& headers) const {

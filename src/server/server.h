@@ -54,7 +54,7 @@ class Server final : public HttpService {
   std::unique_ptr<ReplySource> check(HttpRequest& head) override;
   bool is_quick(const HttpRequest& request) const override;
   std::unique_ptr<ReplySource> handle(HttpRequest request) override;
-  std::unique_ptr<ReplySource> refuse(const HttpProblem& problem) override;
+  std::unique_ptr<ReplySource> refuse(const HttpProblem& problem, std::string_view path) override;
   void decorate(const HttpRequest& request, HttpHeaders& headers) const override;
   void finished(const ExchangeRecord& record) override;
 

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "api/answer_splitter.h"
+#include "api/loaded_model.h"
 #include "api/openai_prompts.h"
 #include "server/generation.h"
 #include "server/server.h"
@@ -25,6 +27,11 @@ std::optional<OpenAiError> prepare(Server& server, const HttpRequest& http,
   if (!server.has_model(request.model)) return no_such_model(server, request.model);
   server.apply_key(http, request);
   return encode_prompts(server.engine(), request);
+}
+
+std::unique_ptr<AnswerParts> answer_parts(Server& server, const OpenAiRequest& request) {
+  return std::make_unique<AnswerSplitter>(
+      request.format, server.engine().model().text.tokenizer.get(), !request.streams);
 }
 
 std::unique_ptr<ReplySource> start_generation(Server& server, const HttpRequest& http,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "api/answer_parts.h"
 #include "api/answer_writer.h"
 #include "api/openai_request.h"
 #include "server/admission.h"
@@ -21,6 +22,9 @@ OpenAiError no_such_model(const Server& server, std::string_view name);
 
 // Checks the model's name and turns the prompts into ids, or says why not.
 std::optional<OpenAiError> prepare(Server& server, const HttpRequest& http, OpenAiRequest& request);
+
+// What tells thoughts and calls apart in the answer to a prepared request.
+std::unique_ptr<AnswerParts> answer_parts(Server& server, const OpenAiRequest& request);
 
 // `request` has been prepared; the writer may read it (or what it is a part of).
 std::unique_ptr<ReplySource> start_generation(Server& server, const HttpRequest& http,

@@ -70,7 +70,7 @@ def open_page(browser, server):
 
     def open_one(width=1280, height=800, theme="light", script=None, hash="", **more):
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, **more)
-        context.set_default_timeout(20000)
+        context.set_default_timeout(60000)
         page = context.new_page()
         page.urls, page.troubles = [], []
         page.on("request", lambda request: page.urls.append(request.url))
@@ -108,7 +108,7 @@ def scripted(open_page):
     return open_page(script=SCRIPTED_FETCH)
 
 
-def wait_until(page, expression: str, seconds: float = 20) -> None:
+def wait_until(page, expression: str, seconds: float = 60) -> None:
     """Playwright's own waiting evaluates strings inside the page, which the page's policy forbids."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
@@ -127,7 +127,7 @@ def say(page, text):
 
 
 def wait_done(page):
-    page.wait_for_selector("#send:not(.stop)")
+    page.wait_for_selector("#send:not(.stop)", timeout=120000)  # the machine may be busy with other tests
 
 
 def branch(page):

@@ -284,8 +284,13 @@ void load_int4(const std::byte* rows, int64_t count, int64_t dim, float* to) {
 }
 
 template <class Row>
+constexpr KvRows plain_rows() {
+  return {store_plain<Row>, load_plain<Row>};
+}
+
+template <class Row>
 constexpr KvCodec plain(bool rotates_keys = false) {
-  return {store_plain<Row>, load_plain<Row>, rotates_keys};
+  return {plain_rows<Row>(), plain_rows<Row>(), rotates_keys};
 }
 
 }  // namespace
@@ -294,8 +299,9 @@ constinit const KvCodec kCodecF32 = plain<F32Row>();
 constinit const KvCodec kCodecF16 = plain<F16Row>();
 constinit const KvCodec kCodecBf16 = plain<BF16Row>();
 constinit const KvCodec kCodecFp8E4M3 = plain<Fp8E4M3Row>(true);
-constinit const KvCodec kCodecFp8E5M2 = plain<Fp8E5M2Row>(true);
-constinit const KvCodec kCodecInt8 = {store_int8, load_int8, false};
-constinit const KvCodec kCodecInt4 = {store_int4, load_int4, true};
+// Two bits of mantissa are enough for values but not for keys, whose errors the softmax magnifies.
+constinit const KvCodec kCodecFp8E5M2 = {plain_rows<Fp8E4M3Row>(), plain_rows<Fp8E5M2Row>(), true};
+constinit const KvCodec kCodecInt8 = {{store_int8, load_int8}, {store_int8, load_int8}, false};
+constinit const KvCodec kCodecInt4 = {{store_int4, load_int4}, {store_int4, load_int4}, true};
 
 }  // namespace ingot::cpu
