@@ -16,7 +16,7 @@ void add_model_argument(CLI::App& command, std::string& model) {
       ->type_name("");
 }
 
-void add_log_level(CLI::App& command) {
+void add_log_level(CLI::App& command, std::string_view default_level) {
   static const std::map<std::string, LogLevel> kLevels = {{"debug", LogLevel::kDebug},
                                                           {"info", LogLevel::kInfo},
                                                           {"warning", LogLevel::kWarning},
@@ -24,12 +24,14 @@ void add_log_level(CLI::App& command) {
   command
       .add_option_function<std::string>(
           "--log-level", [](const std::string& name) { set_log_level(kLevels.at(name)); },
-          "Least serious message to print: debug, info, warning (default) or error")
+          fmt::format("Least serious message to print: debug, info, warning or error (default: {})",
+                      default_level))
+      ->default_str(std::string(default_level))
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->type_name("LEVEL");
 }
 
-void add_model_flags(CLI::App& command, ModelFlags& flags) {
+void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view default_log_level) {
   add_model_argument(command, flags.model);
   constexpr const char* kGroup = "Running the model";
   command
@@ -68,7 +70,7 @@ void add_model_flags(CLI::App& command, ModelFlags& flags) {
       .add_flag("--no-check-tensors", flags.skips_tensor_check,
                 "Do not refuse weights that are NaN or infinite (loads a little faster)")
       ->group(kGroup);
-  add_log_level(command);
+  add_log_level(command, default_log_level);
 }
 
 Result<LoadedModel> load_model(const ModelFlags& flags) {

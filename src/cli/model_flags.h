@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "api/loaded_model.h"
 #include "base/status.h"
@@ -25,8 +26,9 @@ struct ModelFlags {
 
 // The positional MODEL alone, for commands that touch no weights.
 void add_model_argument(CLI::App& command, std::string& model);
-void add_log_level(CLI::App& command);
-void add_model_flags(CLI::App& command, ModelFlags& flags);
+void add_log_level(CLI::App& command, std::string_view default_level = "warning");
+void add_model_flags(CLI::App& command, ModelFlags& flags,
+                     std::string_view default_log_level = "warning");
 
 // With a progress bar where it takes longer than a blink.
 Result<LoadedModel> load_model(const ModelFlags& flags);

@@ -137,6 +137,21 @@ void add_limit_flags(CLI::App& command, ServeFlags& flags) {
   add_time(command, "--keep-alive", limits.keep_alive, "Between two requests", kGroup);
 }
 
+void add_log_flags(CLI::App& command, ServeFlags& flags) {
+  constexpr const char* kGroup = "Logs and traces";
+  command
+      .add_option("--log-format", flags.log_format,
+                  "Lines of text, or of JSON for programs that read them")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str()
+      ->type_name("FORMAT")
+      ->group(kGroup);
+  command
+      .add_flag("--log-content", flags.logs_content,
+                "Log prompts and answers too; without it neither is ever logged")
+      ->group(kGroup);
+}
+
 std::string name_of_model(const std::string& model) {
   if (model == "default") return model;
   const std::filesystem::path path(model);
@@ -162,6 +177,7 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
   add_access_flags(command, flags);
   add_queue_flags(command, flags);
   add_limit_flags(command, flags);
+  add_log_flags(command, flags);
 }
 
 Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& model,
@@ -183,6 +199,7 @@ Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& 
   }
   options.pooling = flags.pooling;
   options.shares_prefixes = flags.shares_prefixes;
+  options.logs_content = flags.logs_content;
   options.has_public_metrics = flags.has_public_metrics;
   options.cache_config = cache_config(engine);
   options.cors_origins = flags.cors_origins;

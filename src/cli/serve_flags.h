@@ -26,6 +26,8 @@ struct ServeFlags {
   AdmissionLimits admission;
   Pooling pooling = Pooling::kMean;
   double drain_seconds = 30;
+  std::string log_format = "text";
+  bool logs_content = false;
 };
 
 void add_serve_flags(CLI::App& command, ServeFlags& flags);

@@ -128,11 +128,13 @@ Task<bool> Connection::serve_one(bool is_first) {
   if (goes_on && !exchange.is_refused) {
     HttpRequest& head = exchange.parser.request();
     std::unique_ptr<ReplySource> early = host_.service.check(head);
-    exchange.head = {.method = head.method, .headers = head.headers, .id = head.id};
+    exchange.head = {
+        .method = head.method, .headers = head.headers, .id = head.id, .trace = head.trace};
     exchange.record.method = head.method;
     exchange.record.path = head.path;
     exchange.record.id = head.id;
-    exchange.record.trace_id = head.trace_id;
+    exchange.record.trace = head.trace;
+    exchange.record.key_name = head.key_name;
     exchange.is_head_request = head.method == "HEAD";
     exchange.keeps_alive = exchange.parser.keeps_alive() && !is_draining_ && !host_.is_draining;
     if (early != nullptr) {
@@ -244,6 +246,7 @@ Task<bool> Connection::respond(Exchange& exchange, std::unique_ptr<ReplySource> 
       goes_on = co_await await_news(exchange);
     }
   }
+  exchange.record.report = source->report();
   source_ = nullptr;
   is_paused_ = false;
   if (!goes_on) {

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/generation.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "api/loaded_model.h"
+#include "base/limits.h"
 #include "server/error_reply.h"
 
 namespace ingot {
 namespace {
+
+constexpr size_t kKeptBytes = 64 * limits::kKiB;  // of each, in the log
+constexpr std::string_view kBetween = "\n---\n";
 
 RequestEnd request_end(FinishReason reason) {
   switch (reason) {
@@ -21,6 +28,20 @@ RequestEnd request_end(FinishReason reason) {
       return RequestEnd::kError;
   }
   return RequestEnd::kError;
+}
+
+std::string_view name_of(RequestEnd end) {
+  switch (end) {
+    case RequestEnd::kStop:
+      return "stop";
+    case RequestEnd::kLength:
+      return "length";
+    case RequestEnd::kAbort:
+      return "abort";
+    case RequestEnd::kError:
+      return "error";
+  }
+  return "";
 }
 
 OpenAiError shutting_down() {
@@ -43,9 +64,16 @@ Generation::Generation(GenerationParts parts)
 
 Generation::~Generation() {
   // What is destroyed before it was over has been left by its client.
+  abandon();
+}
+
+void Generation::abandon() {
   for (size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i] != nullptr) parts_.metrics.count(times_[i], RequestEnd::kAbort);
+    if (streams_[i] == nullptr) continue;
+    parts_.metrics.count(times_[i], RequestEnd::kAbort);
+    finishes_.emplace(name_of(RequestEnd::kAbort));
   }
+  streams_.clear();
 }
 
 void Generation::notify(std::function<void()> wake) {
@@ -111,15 +139,58 @@ void Generation::take_events(std::string& out) {
     RequestEnd end = RequestEnd::kStop;
     while (std::optional<TextEvent> event = streams_[i]->try_next()) {
       times_[i].take(*event);
-      if (event->kind == TextEvent::Kind::kFinish) end = request_end(event->reason);
+      if (event->kind == TextEvent::Kind::kFinish) {
+        end = request_end(event->reason);
+        finishes_.emplace(name_of(end));
+      }
+      if (parts_.keeps_content) keep(i, *event);
       parts_.writer->take(i, *std::move(event), out);
     }
     if (!streams_[i]->is_over()) continue;
     const Status status = streams_[i]->status();
     if (status_.is_ok()) status_ = status;
+    if (!status.is_ok()) finishes_.emplace(name_of(RequestEnd::kError));
     parts_.metrics.count(times_[i], status.is_ok() ? end : RequestEnd::kError);
     streams_[i] = nullptr;
   }
+}
+
+void Generation::keep(size_t prompt, const TextEvent& event) {
+  std::string& text = outputs_[{prompt, event.choice}];
+  if (text.size() < kKeptBytes) text += event.text;
+}
+
+std::optional<RequestReport> Generation::report() const {
+  RequestReport report{.model = parts_.model};
+  const TextRequest& first = parts_.request->requests.front();
+  report.answers = first.n;
+  report.max_tokens = first.max_tokens;
+  report.temperature = first.sampling.temperature;
+  report.top_p = first.sampling.top_p;
+  for (const RequestTimes& times : times_) {
+    report.prompt_tokens += times.prompt_tokens;
+    report.cached_tokens += times.reused_tokens;
+    report.completion_tokens += times.generated_tokens;
+    report.queue_seconds = std::max(report.queue_seconds, times.queue_seconds());
+    report.prompt_seconds = std::max(report.prompt_seconds, times.prompt_seconds);
+    report.decode_seconds = std::max(report.decode_seconds, times.decode_seconds());
+    if (times.has_tokens() && report.first_token_seconds == 0)
+      report.first_token_seconds = times.first_token_seconds();
+  }
+  std::set<std::string> finishes = finishes_;
+  const bool was_left = std::ranges::any_of(streams_, [](const auto& s) { return s != nullptr; });
+  if (was_left) finishes.emplace(name_of(RequestEnd::kAbort));
+  report.finish = fmt::format("{}", fmt::join(finishes, ","));
+  if (!parts_.keeps_content) return report;
+  const Tokenizer* tokenizer = parts_.engine.model().text.tokenizer.get();
+  for (const TextRequest& request : parts_.request->requests) {
+    if (!report.prompt.empty()) report.prompt += kBetween;
+    if (tokenizer != nullptr) report.prompt += tokenizer->decode(request.prompt_ids);
+  }
+  for (const auto& [key, text] : outputs_)
+    report.output += fmt::format("{}{}", report.output.empty() ? "" : kBetween, text);
+  report.prompt.resize(std::min(report.prompt.size(), kKeptBytes));
+  return report;
 }
 
 ReplyPart Generation::failure(const OpenAiError& error) {
@@ -146,7 +217,7 @@ ReplyPart Generation::last_part(std::string bytes) {
 std::optional<ReplyPart> Generation::next() {
   if (is_done_) return std::nullopt;
   if (is_interrupted_) {
-    streams_.clear();
+    abandon();
     return failure(shutting_down());
   }
   if (!is_submitted_) {

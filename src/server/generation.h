@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,10 @@ struct GenerationParts {
   std::shared_ptr<const OpenAiRequest> request;  // its prompts are ids; the writer reads it
   std::unique_ptr<AnswerWriter> writer;
   std::unique_ptr<Admission::Permit> permit;
-  std::string path = {};     // whose protocol errors follow
-  HttpHeaders headers = {};  // of the reply
+  std::string path = {};       // whose protocol errors follow
+  HttpHeaders headers = {};    // of the reply
+  std::string model = {};      // for the report
+  bool keeps_content = false;  // prompts and answers are part of the report
 };
 
 // One caller at a time, but for the wake, which comes from the engine's thread.
@@ -40,6 +44,7 @@ class Generation final : public ReplySource {
   void notify(std::function<void()> wake) override;
   void pause(bool is_paused) override;
   void interrupt() override;
+  std::optional<RequestReport> report() const override;
   bool is_light() const override { return parts_.writer->streams(); }
 
  private:
@@ -47,14 +52,19 @@ class Generation final : public ReplySource {
   std::optional<ReplyPart> submit();
   bool has_ended() const;
   void take_events(std::string& out);
+  // Cancels what still runs.
+  void abandon();
+  void keep(size_t prompt, const TextEvent& event);
   ReplyPart last_part(std::string bytes);
   ReplyPart failure(const OpenAiError& error);
   HttpHead head(int status) const;
 
   GenerationParts parts_;
   std::function<void()> wake_;
-  std::vector<std::unique_ptr<TextStream>> streams_;  // [prompt]; null once it is over
-  std::vector<RequestTimes> times_;                   // [prompt]
+  std::vector<std::unique_ptr<TextStream>> streams_;           // [prompt]; null once it is over
+  std::vector<RequestTimes> times_;                            // [prompt]
+  std::set<std::string> finishes_;                             // why answers ended
+  std::map<std::pair<size_t, int32_t>, std::string> outputs_;  // [prompt, choice], if kept
   Status status_;
   bool is_submitted_ = false;
   bool has_begun_ = false;  // the head has been sent

@@ -12,6 +12,15 @@ namespace ingot {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
+// W3C trace context of a request; see trace.h. Identifiers are lower-case hexadecimal digits.
+struct TraceContext {
+  std::string trace_id = {};   // 32
+  std::string parent_id = {};  // 16, the caller's span; empty: the trace begins here
+  std::string span_id = {};    // 16, ours
+  std::string state = {};      // tracestate, to be passed on
+  bool is_sampled = false;
+};
+
 struct HttpRequest {
   std::string method = {};
   std::string path = {};     // without the query
@@ -19,7 +28,8 @@ struct HttpRequest {
   HttpHeaders headers = {};  // names in lower case
   std::string body = {};
   std::string id = {};          // of the request: the client's X-Request-Id, or ours
-  std::string trace_id = {};    // W3C trace context: the caller's trace, or a new one
+  TraceContext trace = {};      // the caller's, or a new one
+  std::string key_name = {};    // whose API key it came with
   std::string cache_salt = {};  // prefixes are shared only within it: the key's namespace
 
   // The first header of this (lower-case) name; empty where there is none.

@@ -5,12 +5,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "server/http_message.h"
 #include "server/http_parser.h"
 #include "server/reply_source.h"
+#include "server/request_report.h"
 
 namespace ingot {
 
@@ -20,12 +22,14 @@ struct ExchangeRecord {
   std::string method = {};
   std::string path = {};
   std::string id = {};
-  std::string trace_id = {};
+  TraceContext trace = {};
+  std::string key_name = {};
   int status = 0;  // 0: nothing was sent
   uint64_t bytes_in = 0;
   uint64_t bytes_out = 0;
   std::chrono::steady_clock::duration time{};
   End end = End::kDone;
+  std::optional<RequestReport> report = {};  // of a request for text
 };
 
 // check(), is_quick(), decorate() and finished() are called on the I/O thread and must be short.

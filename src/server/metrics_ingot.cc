@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "base/log.h"
+
 namespace ingot {
 namespace {
 
@@ -101,6 +103,8 @@ void IngotMetrics::write_engine(const ServerFigures& figures, MetricText& out) c
   out.counter("ingot:requests_refused_total", "Requests answered with 429.", labels_, refused_);
   out.family("ingot:engine_stuck", Type::kGauge, "1 while the watchdog sees no progress.");
   out.add(labels_, int64_t{figures.is_stuck});
+  out.counter("ingot:log_lines_dropped_total", "Lines of the log that nobody read in time.", "",
+              log_lines_dropped());
   out.family("ingot:draining", Type::kGauge, "1 while the server finishes before it stops.");
   out.add(labels_, int64_t{figures.is_draining});
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "server/http_message.h"
+#include "server/request_report.h"
 
 namespace ingot {
 
@@ -32,6 +33,8 @@ class ReplySource {
   virtual void pause(bool /*is_paused*/) {}
   // The server shuts down before the work is done: the next part says so and is the last.
   virtual void interrupt() {}
+  // How it went, once no more parts will be asked for; nothing but for requests for text.
+  virtual std::optional<RequestReport> report() const { return std::nullopt; }
   // Whether next() costs little enough for the thread that serves all sockets.
   virtual bool is_light() const { return true; }
 };

@@ -11,6 +11,8 @@
 #include "api/loaded_model.h"
 #include "server/error_reply.h"
 #include "server/origin.h"
+#include "server/request_log.h"
+#include "server/trace.h"
 
 namespace ingot {
 namespace {
@@ -132,6 +134,7 @@ std::unique_ptr<ReplySource> Server::check_key(HttpRequest& head) const {
                         .code = "invalid_api_key"},
                        {{"www-authenticate", "Bearer"}});
   }
+  head.key_name = options_.keys.at(*key).name;
   if (!options_.shares_prefixes) head.cache_salt = options_.keys.at(*key).salt;
   return nullptr;
 }
@@ -184,6 +187,7 @@ bool Server::needs_key(const Route& route) const {
 std::unique_ptr<ReplySource> Server::check(HttpRequest& head) {
   const std::string_view given = head.header("x-request-id");
   head.id = is_request_id(given) ? std::string(given) : new_request_id();
+  head.trace = begin_trace(head.headers);
   if (auto reply = check_origin(head)) return reply;
   if (head.method == "OPTIONS") {
     if (auto reply = preflight(head)) return reply;
@@ -270,6 +274,9 @@ std::unique_ptr<ReplySource> Server::refuse(const HttpProblem& problem, std::str
 
 void Server::decorate(const HttpRequest& request, HttpHeaders& headers) const {
   if (!request.id.empty()) headers.emplace_back("x-request-id", request.id);
+  if (!request.trace.trace_id.empty())
+    headers.emplace_back("traceparent", traceparent_text(request.trace));
+  if (!request.trace.state.empty()) headers.emplace_back("tracestate", request.trace.state);
   headers.emplace_back("x-content-type-options", "nosniff");
   const std::string_view origin = request.header("origin");
   if (!origin.empty() && !options_.cors_origins.empty() && allows_origin(origin)) {
@@ -282,8 +289,11 @@ void Server::decorate(const HttpRequest& request, HttpHeaders& headers) const {
 }
 
 void Server::finished(const ExchangeRecord& record) {
-  metrics_.count_http(method_label(record.method), route_label(record.path), record.status,
+  const std::string_view method = method_label(record.method);
+  const std::string_view route = route_label(record.path);
+  metrics_.count_http(method, route, record.status,
                       std::chrono::duration<double>(record.time).count());
+  log_request(record, method, route);
 }
 
 }  // namespace ingot

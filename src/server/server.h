@@ -32,6 +32,7 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts;  // names that Host may have, beside addresses; "*": any
   AdmissionLimits admission;
   Pooling pooling = Pooling::kMean;                               // of embeddings
+  bool logs_content = false;                                      // prompts and answers
   bool has_public_metrics = false;                                // /metrics needs no key
   std::vector<std::pair<std::string, std::string>> cache_config;  // for vllm:cache_config_info
 };

@@ -38,12 +38,15 @@ std::unique_ptr<ReplySource> start_generation(Server& server, const HttpRequest&
                                               std::unique_ptr<Admission::Permit> permit,
                                               std::shared_ptr<const OpenAiRequest> request,
                                               std::unique_ptr<AnswerWriter> writer) {
-  return std::make_unique<Generation>(GenerationParts{.engine = server.engine(),
-                                                      .metrics = server.metrics(),
-                                                      .request = std::move(request),
-                                                      .writer = std::move(writer),
-                                                      .permit = std::move(permit),
-                                                      .path = http.path});
+  return std::make_unique<Generation>(
+      GenerationParts{.engine = server.engine(),
+                      .metrics = server.metrics(),
+                      .request = std::move(request),
+                      .writer = std::move(writer),
+                      .permit = std::move(permit),
+                      .path = http.path,
+                      .model = server.model_name(),
+                      .keeps_content = server.options().logs_content});
 }
 
 }  // namespace ingot

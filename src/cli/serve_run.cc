@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/serve_run.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include "api/text_engine.h"
+#include "base/log.h"
+#include "base/log_thread.h"
+#include "server/http_server.h"
+#include "server/server.h"
+
+namespace ingot {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{1000};
+
+// Nobody may be listening: a server goes on without its standard error (fmt::print would throw).
+template <class... Args>
+void tell(fmt::format_string<Args...> format, Args&&... args) {
+  std::fputs(fmt::format(format, std::forward<Args>(args)...).c_str(), stderr);
+}
+
+void print_welcome(const HttpServer& http, const Server& server) {
+  const std::string url = http.url();
+  std::string curl = fmt::format("curl {}/v1/chat/completions", url);
+  if (url.starts_with("unix:")) {
+    curl = fmt::format("curl --unix-socket {} http://localhost/v1/chat/completions",
+                       url.substr(std::string_view("unix:").size()));
+  }
+  if (url.starts_with("https:")) curl += " --insecure";
+  if (!server.options().keys.is_empty()) curl += " -H 'Authorization: Bearer YOUR_KEY'";
+  tell(
+      "\n  {} is served at {}\n\n  Try it:\n    {} -H 'Content-Type: application/json' \\\n"
+      "      -d '{{\"messages\": [{{\"role\": \"user\", \"content\": \"Tell me a "
+      "story.\"}}]}}'\n\n",
+      server.model_name(), url, curl);
+}
+
+void log_start(const ServeSettings& settings) {
+  const std::array fields = {
+      LogField{"version", std::string_view(INGOT_VERSION)},
+      LogField{"model", std::string_view(settings.model.model)},
+      LogField{"pid", int64_t{::getpid()}},
+  };
+  log_event(LogLevel::kInfo, "starting", fields);
+}
+
+// For people with an example to try, for programs as one line.
+void announce(const ServeFlags& flags, const HttpServer& http, Server& server) {
+  if (flags.log_format != "json") return print_welcome(http, server);
+  const std::array fields = {
+      LogField{"context", server.engine().context()},
+      LogField{"threads", int64_t{server.engine().threads()}},
+      LogField{"keys", static_cast<int64_t>(server.options().keys.size())},
+  };
+  log_event(LogLevel::kInfo,
+            fmt::format("{} is served at {} from now on", server.model_name(), http.url()), fields);
+}
+
+void serve_until_told(const ServeFlags& flags, HttpServer& http, Server& server) {
+  bool was_told = false;
+  http.run([&](int signal) {
+    if (signal == SIGHUP) return;  // the terminal went away; the server stays
+    if (std::exchange(was_told, true)) return http.stop();
+    log_info("finishing what runs, for {} s at most; again to stop at once", flags.drain_seconds);
+    server.drain();
+    http.drain(std::chrono::milliseconds(static_cast<int64_t>(flags.drain_seconds * 1000)));
+  });
+}
+
+}  // namespace
+
+Status run_server(const ServeSettings& settings) {
+  const ServeFlags& serve = settings.serve;
+  set_log_format(serve.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+  const LogThread log;
+  log_start(settings);
+  INGOT_TRY(EngineFlags flags, engine_flags(settings.engine, settings.model));
+  INGOT_TRY(ServerOptions options, server_options(serve, settings.model, flags));
+  INGOT_TRY(LoadedModel loaded, load_model(settings.model));
+  INGOT_TRY(const std::unique_ptr<TextEngine> engine, start_engine(std::move(loaded), flags));
+  Server server(*engine, std::move(options));
+  INGOT_TRY(const std::unique_ptr<HttpServer> http,
+            HttpServer::listen(serve.listen, serve.limits, server));
+  server.observe_connections([&] { return http->connections(); });
+  http->every(kTick, [&] { server.tick(); });
+  announce(serve, *http, server);
+  serve_until_told(serve, *http, server);
+  log_message(LogLevel::kInfo, "stopped");
+  return Status::ok();
+}
+
+}  // namespace ingot
