@@ -112,6 +112,24 @@ void add_queue_flags(CLI::App& command, ServeFlags& flags) {
       ->group(kGroup);
 }
 
+void add_watchdog_flags(CLI::App& command, ServeFlags& flags) {
+  constexpr const char* kGroup = "Watchdog";
+  command
+      .add_option("--watchdog-timeout", flags.watchdog_seconds,
+                  "A step that takes longer is stuck: /livez answers 503 (0: no watchdog)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->type_name("SECONDS")
+      ->group(kGroup);
+  command
+      .add_option("--watchdog-grace", flags.watchdog_grace_seconds,
+                  "Then it has so long to move again, before the process ends with code 70")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->type_name("SECONDS")
+      ->group(kGroup);
+}
+
 void add_limit_flags(CLI::App& command, ServeFlags& flags) {
   constexpr const char* kGroup = "Limits of a connection";
   HttpLimits& limits = flags.limits;
@@ -176,6 +194,7 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
   add_listen_flags(command, flags);
   add_access_flags(command, flags);
   add_queue_flags(command, flags);
+  add_watchdog_flags(command, flags);
   add_limit_flags(command, flags);
   add_log_flags(command, flags);
 }

@@ -26,6 +26,8 @@ struct ServeFlags {
   AdmissionLimits admission;
   Pooling pooling = Pooling::kMean;
   double drain_seconds = 30;
+  double watchdog_seconds = 120;  // 0: none
+  double watchdog_grace_seconds = 10;
   std::string log_format = "text";
   bool logs_content = false;
 };

@@ -2,11 +2,14 @@
 #include "cli/serve_run.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "api/text_engine.h"
@@ -14,11 +17,14 @@
 #include "base/log_thread.h"
 #include "server/http_server.h"
 #include "server/server.h"
+#include "server/stack_dump.h"
+#include "server/watchdog.h"
 
 namespace ingot {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{1000};
+constexpr int kStuckExitCode = 70;  // EX_SOFTWARE: a supervisor starts us again
 
 // Nobody may be listening: a server goes on without its standard error (fmt::print would throw).
 template <class... Args>
@@ -63,6 +69,49 @@ void announce(const ServeFlags& flags, const HttpServer& http, Server& server) {
             fmt::format("{} is served at {} from now on", server.model_name(), http.url()), fields);
 }
 
+void log_stacks() {
+  constexpr std::chrono::milliseconds kPerThread{500};
+  for (const ThreadStack& stack : stacks_of_other_threads(kPerThread)) {
+    const std::string frames =
+        stack.frames.empty() ? "no answer" : fmt::format("{}", fmt::join(stack.frames, " < "));
+    const std::array fields = {LogField{"thread", std::string_view(stack.name)},
+                               LogField{"tid", int64_t{stack.id}},
+                               LogField{"frames", std::string_view(frames)}};
+    log_event(LogLevel::kError, "stack", fields);
+  }
+}
+
+// Health first: the rest takes a while.
+WatchdogActions watchdog_actions(Server& server, LogThread& log) {
+  return {
+      .progress = [&server] { return server.engine().progress(); },
+      .on_stuck =
+          [&server](auto unmoved) {
+            server.set_stuck(true);
+            log_error("the engine has made no progress for {:.1f} s; where its threads are follows",
+                      std::chrono::duration<double>(unmoved).count());
+            log_stacks();
+          },
+      .on_recovered =
+          [&server] {
+            server.set_stuck(false);
+            log_warning("the engine moves again");
+          },
+      .on_given_up =
+          [&log] {
+            const std::array fields = {LogField{"exit_code", int64_t{kStuckExitCode}}};
+            log_event(LogLevel::kError, "the engine is stuck: giving up", fields);
+            log.flush(std::chrono::seconds(2));
+            // Nothing is destroyed: the stuck thread would have to be waited for.
+            std::_Exit(kStuckExitCode);
+          },
+  };
+}
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
 void serve_until_told(const ServeFlags& flags, HttpServer& http, Server& server) {
   bool was_told = false;
   http.run([&](int signal) {
@@ -70,7 +119,7 @@ void serve_until_told(const ServeFlags& flags, HttpServer& http, Server& server)
     if (std::exchange(was_told, true)) return http.stop();
     log_info("finishing what runs, for {} s at most; again to stop at once", flags.drain_seconds);
     server.drain();
-    http.drain(std::chrono::milliseconds(static_cast<int64_t>(flags.drain_seconds * 1000)));
+    http.drain(milliseconds(flags.drain_seconds));
   });
 }
 
@@ -79,7 +128,7 @@ void serve_until_told(const ServeFlags& flags, HttpServer& http, Server& server)
 Status run_server(const ServeSettings& settings) {
   const ServeFlags& serve = settings.serve;
   set_log_format(serve.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
-  const LogThread log;
+  LogThread log;
   log_start(settings);
   INGOT_TRY(EngineFlags flags, engine_flags(settings.engine, settings.model));
   INGOT_TRY(ServerOptions options, server_options(serve, settings.model, flags));
@@ -90,6 +139,12 @@ Status run_server(const ServeSettings& settings) {
             HttpServer::listen(serve.listen, serve.limits, server));
   server.observe_connections([&] { return http->connections(); });
   http->every(kTick, [&] { server.tick(); });
+  std::optional<Watchdog> watchdog;
+  if (serve.watchdog_seconds > 0) {
+    watchdog.emplace(WatchdogOptions{.limit = milliseconds(serve.watchdog_seconds),
+                                     .grace = milliseconds(serve.watchdog_grace_seconds)},
+                     watchdog_actions(server, log));
+  }
   announce(serve, *http, server);
   serve_until_told(serve, *http, server);
   log_message(LogLevel::kInfo, "stopped");
