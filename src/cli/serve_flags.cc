@@ -168,6 +168,11 @@ void add_log_flags(CLI::App& command, ServeFlags& flags) {
       .add_flag("--log-content", flags.logs_content,
                 "Log prompts and answers too; without it neither is ever logged")
       ->group(kGroup);
+  command
+      .add_option("--otlp-traces-endpoint", flags.traces_endpoint,
+                  "A collector for traces, such as http://localhost:4318/v1/traces")
+      ->type_name("URL")
+      ->group(kGroup);
 }
 
 std::string name_of_model(const std::string& model) {

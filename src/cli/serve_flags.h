@@ -30,6 +30,7 @@ struct ServeFlags {
   double watchdog_grace_seconds = 10;
   std::string log_format = "text";
   bool logs_content = false;
+  std::string traces_endpoint;
 };
 
 void add_serve_flags(CLI::App& command, ServeFlags& flags);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/log_thread.h"
 #include "server/http_server.h"
+#include "server/otlp.h"
 #include "server/server.h"
 #include "server/stack_dump.h"
 #include "server/watchdog.h"
@@ -108,6 +109,12 @@ WatchdogActions watchdog_actions(Server& server, LogThread& log) {
   };
 }
 
+// Null without an endpoint.
+Result<std::unique_ptr<OtlpExporter>> start_exporter(const ServeFlags& flags) {
+  if (flags.traces_endpoint.empty()) return std::unique_ptr<OtlpExporter>();
+  return OtlpExporter::start({.url = flags.traces_endpoint, .version = INGOT_VERSION});
+}
+
 std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
@@ -132,8 +139,11 @@ Status run_server(const ServeSettings& settings) {
   log_start(settings);
   INGOT_TRY(EngineFlags flags, engine_flags(settings.engine, settings.model));
   INGOT_TRY(ServerOptions options, server_options(serve, settings.model, flags));
+  // Before the model is loaded: a wrong flag should not take that long.
+  INGOT_TRY(const std::unique_ptr<OtlpExporter> exporter, start_exporter(serve));
   INGOT_TRY(LoadedModel loaded, load_model(settings.model));
   INGOT_TRY(const std::unique_ptr<TextEngine> engine, start_engine(std::move(loaded), flags));
+  options.spans = exporter.get();
   Server server(*engine, std::move(options));
   INGOT_TRY(const std::unique_ptr<HttpServer> http,
             HttpServer::listen(serve.listen, serve.limits, server));

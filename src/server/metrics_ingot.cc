@@ -105,6 +105,9 @@ void IngotMetrics::write_engine(const ServerFigures& figures, MetricText& out) c
   out.add(labels_, int64_t{figures.is_stuck});
   out.counter("ingot:log_lines_dropped_total", "Lines of the log that nobody read in time.", "",
               log_lines_dropped());
+  out.family("ingot:spans_total", Type::kCounter, "Spans for the collector of traces.");
+  out.add("result=\"exported\"", figures.spans.exported);
+  out.add("result=\"dropped\"", figures.spans.dropped);
   out.family("ingot:draining", Type::kGauge, "1 while the server finishes before it stops.");
   out.add(labels_, int64_t{figures.is_draining});
 }

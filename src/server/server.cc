@@ -12,6 +12,7 @@
 #include "server/error_reply.h"
 #include "server/origin.h"
 #include "server/request_log.h"
+#include "server/request_span.h"
 #include "server/trace.h"
 
 namespace ingot {
@@ -244,6 +245,7 @@ ServerFigures Server::figures() const {
   return {.engine = engine_.stats(),
           .queued = admission_.queued(),
           .connections = connections_ ? connections_() : 0,
+          .spans = options_.spans != nullptr ? options_.spans->counts() : SpanCounts(),
           .is_draining = is_draining_,
           .is_stuck = is_stuck_};
 }
@@ -294,6 +296,8 @@ void Server::finished(const ExchangeRecord& record) {
   metrics_.count_http(method, route, record.status,
                       std::chrono::duration<double>(record.time).count());
   log_request(record, method, route);
+  if (options_.spans != nullptr && record.trace.is_sampled && !is_poll(route))
+    options_.spans->take(span_of(record, method, route, std::chrono::system_clock::now()));
 }
 
 }  // namespace ingot

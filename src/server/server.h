@@ -20,6 +20,7 @@
 #include "server/api_keys.h"
 #include "server/http_service.h"
 #include "server/metrics.h"
+#include "server/span.h"
 
 namespace ingot {
 
@@ -31,9 +32,10 @@ struct ServerOptions {
   std::vector<std::string> cors_origins;   // "*": all; none: no page of another site may ask
   std::vector<std::string> allowed_hosts;  // names that Host may have, beside addresses; "*": any
   AdmissionLimits admission;
-  Pooling pooling = Pooling::kMean;                               // of embeddings
-  bool logs_content = false;                                      // prompts and answers
-  bool has_public_metrics = false;                                // /metrics needs no key
+  Pooling pooling = Pooling::kMean;  // of embeddings
+  SpanSink* spans = nullptr;         // hears of requests; may be null, outlives the server
+  bool logs_content = false;         // prompts and answers
+  bool has_public_metrics = false;   // /metrics needs no key
   std::vector<std::pair<std::string, std::string>> cache_config;  // for vllm:cache_config_info
 };
 

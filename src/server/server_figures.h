@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "engine/engine_stats.h"
+#include "server/span.h"
 
 namespace ingot {
 
@@ -13,6 +14,7 @@ struct ServerFigures {
   EngineStats engine;
   int64_t queued = 0;  // requests that wait for their key's turn, before the engine
   size_t connections = 0;
+  SpanCounts spans = {};
   bool is_draining = false;
   bool is_stuck = false;
 };
