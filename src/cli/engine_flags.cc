@@ -53,6 +53,7 @@ void add_engine_flags(CLI::App& command, EngineCliFlags& flags) {
       .add_option("--kv-cache-memory", flags.kv_cache_memory,
                   "Memory for keys and values, such as 4GB (0: a fraction of what is free)")
       ->type_name("SIZE")
+      ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("--kv-cache-fraction", engine.kv_cache_fraction,
@@ -68,6 +69,7 @@ void add_engine_flags(CLI::App& command, EngineCliFlags& flags) {
       .add_option("--host-cache", flags.host_cache,
                   "Memory for cached prefixes that were evicted (0: none)")
       ->type_name("SIZE")
+      ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("--disk-cache", engine.disk_cache,

@@ -14,6 +14,11 @@ std::string_view variable(const char* name) {
 
 }  // namespace
 
+std::optional<std::string> setting(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 bool wants_color() {
   return variable("NO_COLOR").empty() && has_cursor_movement();
 }

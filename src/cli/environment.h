@@ -8,6 +8,9 @@
 
 namespace ingot::environment {
 
+// A setting of `ingot serve`: INGOT_ and the name of its flag in capitals (docs/serving.md).
+std::optional<std::string> setting(const std::string& name);
+
 // NO_COLOR, set to anything but the empty string, switches colours off; so does TERM=dumb.
 bool wants_color();
 // TERM=dumb has no cursor movement: no line editing, no progress bar.

@@ -13,6 +13,7 @@ void add_model_argument(CLI::App& command, std::string& model) {
   command
       .add_option("MODEL", model,
                   "A GGUF file, a folder with safetensors, or `default` (the one inside)")
+      ->capture_default_str()
       ->type_name("");
 }
 
@@ -39,12 +40,14 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
                   "Threads to compute with (0: all cores we may use)")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
+      ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("-c,--ctx-size,--max-model-len", flags.context,
                   "Tokens the context holds (0: the model's own, at most 8192)")
       ->check(CLI::Range(int64_t{0}, limits::kContext))
       ->type_name("N")
+      ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("--kv-cache-dtype", flags.cache_dtype,
@@ -54,17 +57,20 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
       ->check(CLI::IsMember(
           {"auto", "f32", "f16", "bf16", "fp8", "fp8_e4m3", "fp8_e5m2", "int8", "int4"}))
       ->type_name("TYPE")
+      ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("--block-size", flags.block_size,
                   "Tokens in a page of the KV cache: 8, 16, 32, 64 or 128")
       ->check(CLI::IsMember({8, 16, 32, 64, 128}))
       ->type_name("N")
+      ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("--kernels", flags.kernels,
                   "auto (the best this machine has), avx2, or reference (plain and slow)")
       ->type_name("NAME")
+      ->capture_default_str()
       ->group(kGroup);
   command
       .add_flag("--no-check-tensors", flags.skips_tensor_check,

@@ -56,6 +56,7 @@ void add_listen_flags(CLI::App& command, ServeFlags& flags) {
           },
           "How token vectors become one for /v1/embeddings: mean (default) or last")
       ->check(CLI::IsMember({"mean", "last"}))
+      ->default_str("mean")
       ->type_name("HOW")
       ->group(kGroup);
 }

@@ -48,4 +48,16 @@ std::span<const Route> routes() {
   return kRoutes;
 }
 
+std::string_view to_string(Route::Access access) {
+  switch (access) {
+    case kPublic:
+      return "public";
+    case kKey:
+      return "key";
+    case kMetrics:
+      return "metrics";
+  }
+  return "";
+}
+
 }  // namespace ingot

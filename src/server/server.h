@@ -110,6 +110,7 @@ class Server final : public HttpService {
 };
 
 std::span<const Route> routes();
+std::string_view to_string(Route::Access access);  // "public", "key", "metrics"
 // A request id that is ours: 24 hexadecimal digits.
 std::string new_request_id();
 int64_t unix_seconds();
