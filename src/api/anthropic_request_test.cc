@@ -149,8 +149,8 @@ TEST(AnthropicRequest, RefusesForcedToolsByName) {
   expect_refused(R"("tool_choice":{"type":"tool","name":"get"})", "tool_choice");
   expect_refused(R"("tool_choice":"auto")", "tool_choice");
   expect_refused(R"("tools":[{"name":"get","input_schema":{}}],
-                     "tool_choice":{"type":"auto","disable_parallel_tool_use":true})",
-                 "tool_choice.disable_parallel_tool_use");
+                     "tool_choice":{"type":"auto","disable_parallel_tool_use":1})",
+                 "tool_choice");
 }
 
 TEST(AnthropicRequest, RefusesToolsThatAreNotTheClients) {
