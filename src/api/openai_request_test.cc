@@ -367,7 +367,7 @@ TEST(OpenAiRequest, EveryLimitHolds) {
 TEST(OpenAiRequest, WhatCannotBeHonouredIsRefusedUnlessHarmless) {
   for (const char* field :
        {"audio", "web_search_options", "structured_outputs", "guided_json", "grammar",
-        "chat_template", "truncate_prompt_tokens", "kv_transfer_params", "prediction"}) {
+        "chat_template", "documents", "kv_transfer_params", "prediction"}) {
     expect_refused(fmt::format(R"("{}":"x")", field), field);
     with(fmt::format(R"("{}":null)", field));
   }
@@ -380,6 +380,22 @@ TEST(OpenAiRequest, WhatCannotBeHonouredIsRefusedUnlessHarmless) {
   expect_refused(R"("suffix":"x")", "suffix", kCompletions);
   with(R"("suffix":"")", kCompletions);
   EXPECT_EQ(error_of(kChat, body(kChat, R"("audio":{})")).code, "unsupported_value");
+}
+
+TEST(OpenAiRequest, SaysHowThePromptIsMade) {
+  EXPECT_TRUE(text_with("").add_generation_prompt);
+  EXPECT_FALSE(text_with("").continue_final_message);
+  EXPECT_EQ(text_with("").add_special, std::nullopt);
+  EXPECT_FALSE(text_with(R"("add_generation_prompt":false)").add_generation_prompt);
+  EXPECT_TRUE(text_with(R"("continue_final_message":true)").continue_final_message);
+  expect_refused(R"("continue_final_message":true,"add_generation_prompt":true)",
+                 "continue_final_message");
+  EXPECT_EQ(text_with(R"("add_special_tokens":false)", kCompletions).add_special, false);
+  EXPECT_EQ(with(R"("truncate_prompt_tokens":-1)").truncate_prompt_tokens, -1);
+  EXPECT_TRUE(with(R"("truncate_prompt_tokens":5,"truncation_side":"right")").truncates_right);
+  expect_refused(R"("truncate_prompt_tokens":0)", "truncate_prompt_tokens");
+  expect_refused(R"("truncate_prompt_tokens":-2)", "truncate_prompt_tokens");
+  expect_refused(R"("truncation_side":"middle")", "truncation_side");
 }
 
 TEST(OpenAiRequest, QuietFieldsAreTakenAndUnknownOnesBecomeWarnings) {
