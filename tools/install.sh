@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # install.sh [--tests]: the Debian packages that building needs; with --tests also a Python virtual
-# environment for the end-to-end tests. Does nothing, quickly, when all is there.
+# environment for the end-to-end tests and Prometheus' promtool in build/tools. Does nothing,
+# quickly, when all is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -67,7 +68,30 @@ install_python() {
   echo "$wanted" >.venv/requirements.sha256
 }
 
+# Unpacked, not installed: the package would start a daemon.
+install_promtool() {
+  local folder=build/tools/prometheus
+  if [ -x build/tools/promtool ]; then
+    return 0
+  fi
+  if ! command -v apt-get >/dev/null; then
+    echo "install: not a Debian system; please put promtool into build/tools" >&2
+    return 0
+  fi
+  echo "install: unpacking promtool of the Debian package prometheus into build/tools"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  (cd "$folder" && apt-get download -qq prometheus >/dev/null 2>&1) || {
+    echo "install: cannot download the package prometheus; tests with promtool will be skipped" >&2
+    return 0
+  }
+  dpkg --fsys-tarfile "$folder"/prometheus_*.deb | tar -x -C "$folder" ./usr/bin/promtool
+  mv "$folder/usr/bin/promtool" build/tools/promtool
+  rm -rf "$folder"
+}
+
 install_packages
 if [ "${1:-}" = --tests ]; then
   install_python
+  install_promtool
 fi

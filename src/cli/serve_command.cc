@@ -18,6 +18,8 @@
 namespace ingot {
 namespace {
 
+constexpr std::chrono::milliseconds kTick{1000};
+
 constexpr const char* kFooter =
     R"(The first Ctrl-C (or SIGTERM) lets running answers finish, the second stops at once.
 
@@ -68,6 +70,8 @@ class ServeCommand : public Command {
     Server server(*engine, std::move(options));
     INGOT_TRY(const std::unique_ptr<HttpServer> http,
               HttpServer::listen(serve_.listen, serve_.limits, server));
+    server.observe_connections([&] { return http->connections(); });
+    http->every(kTick, [&] { server.tick(); });
     print_welcome(*http, server);
     bool was_told = false;
     http->run([&](int signal) {

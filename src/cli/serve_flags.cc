@@ -75,6 +75,10 @@ void add_access_flags(CLI::App& command, ServeFlags& flags) {
                 "Keys share cached prefixes (timing then tells them of each other)")
       ->group(kGroup);
   command
+      .add_flag("--metrics-public", flags.has_public_metrics,
+                "GET /metrics needs no key (Prometheus can send one: bearer_token_file)")
+      ->group(kGroup);
+  command
       .add_option("--cors-origins", flags.cors_origins,
                   "Sites whose pages may ask, such as https://example.org; *: all")
       ->type_name("ORIGIN")
@@ -142,6 +146,15 @@ std::string name_of_model(const std::string& model) {
   return name.empty() ? "model" : name;
 }
 
+// With vLLM's names: dashboards read some of them.
+std::vector<std::pair<std::string, std::string>> cache_config(const EngineFlags& engine) {
+  return {{"block_size", fmt::format("{}", engine.block_size)},
+          {"cache_dtype", engine.kv_cache_dtype},
+          {"enable_prefix_caching", engine.enable_prefix_caching ? "True" : "False"},
+          {"gpu_memory_utilization", fmt::format("{}", engine.kv_cache_fraction)},
+          {"kv_cache_memory_bytes", fmt::format("{}", engine.kv_cache_memory)}};
+}
+
 }  // namespace
 
 void add_serve_flags(CLI::App& command, ServeFlags& flags) {
@@ -170,6 +183,8 @@ Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& 
   }
   options.pooling = flags.pooling;
   options.shares_prefixes = flags.shares_prefixes;
+  options.has_public_metrics = flags.has_public_metrics;
+  options.cache_config = cache_config(engine);
   options.cors_origins = flags.cors_origins;
   options.allowed_hosts = flags.allowed_hosts;
   options.admission = flags.admission;

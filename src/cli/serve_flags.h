@@ -21,6 +21,7 @@ struct ServeFlags {
   std::vector<std::string> api_keys;
   std::string api_key_file;
   bool shares_prefixes = false;
+  bool has_public_metrics = false;
   std::vector<std::string> cors_origins, allowed_hosts;
   AdmissionLimits admission;
   Pooling pooling = Pooling::kMean;

@@ -82,6 +82,9 @@ HttpHead Generation::head(int status) const {
 
 std::optional<ReplyPart> Generation::submit() {
   is_submitted_ = true;
+  const auto now = RequestTimes::Clock::now();
+  for (RequestTimes& times : times_)
+    times.submitted = now;
   for (const TextRequest& request : parts_.request->requests) {
     Result<std::unique_ptr<TextStream>> stream = parts_.engine.submit(request);
     if (!stream.is_ok()) {

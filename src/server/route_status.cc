@@ -30,4 +30,10 @@ Reply page(Server& /*server*/, HttpRequest /*request*/) {
   return std::make_unique<WholeReply>(web_page_head(), std::string(web_page()));
 }
 
+Reply metrics(Server& server, HttpRequest /*request*/) {
+  return std::make_unique<WholeReply>(
+      HttpHead{.status = 200, .content_type = std::string(kPrometheusContentType)},
+      server.metrics().text(server.figures()));
+}
+
 }  // namespace ingot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every path that is answered, and by what. All but the public ones need a key where there are
-// keys.
+// keys; metrics unless the operator opens them.
 #include "server/routes.h"
 
 #include <array>
@@ -39,6 +39,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"GET", "/livez", kPublic, true, false, health},
     {"GET", "/readyz", kPublic, true, false, readiness},
     {"GET", "/version", kKey, true, false, version},
+    {"GET", "/metrics", kMetrics, true, false, metrics},
 });
 
 }  // namespace

@@ -48,5 +48,6 @@ Reply health(Server& server, HttpRequest request);
 Reply readiness(Server& server, HttpRequest request);
 Reply version(Server& server, HttpRequest request);
 Reply page(Server& server, HttpRequest request);
+Reply metrics(Server& server, HttpRequest request);
 
 }  // namespace ingot

@@ -39,6 +39,20 @@ std::string methods_of(std::string_view path) {
   return methods;
 }
 
+// Names for metrics and logs that a client cannot invent.
+std::string_view route_label(std::string_view path) {
+  const auto found =
+      std::ranges::find_if(routes(), [&](const Route& route) { return matches(route.path, path); });
+  return found == routes().end() ? "other" : found->path;
+}
+
+std::string_view method_label(std::string_view method) {
+  static constexpr std::array<std::string_view, 7> kMethods = {"GET", "POST",   "HEAD", "OPTIONS",
+                                                               "PUT", "DELETE", "PATCH"};
+  const auto found = std::ranges::find(kMethods, method);
+  return found == kMethods.end() ? "other" : *found;
+}
+
 std::vector<Admission::KeyLimits> key_limits(const ApiKeys& keys) {
   std::vector<Admission::KeyLimits> limits;
   for (size_t i = 0; i < keys.size(); ++i)
@@ -75,7 +89,10 @@ Server::Server(TextEngine& engine, ServerOptions options)
                                   .slots = options_.admission.running,
                                   .sampling = engine.default_sampling()}),
       admission_(options_.admission, key_limits(options_.keys)),
-      metrics_(options_.model_names.front(), engine.context()),
+      metrics_({.model_name = options_.model_names.front(),
+                .context = engine.context(),
+                .version = options_.version,
+                .cache_config = options_.cache_config}),
       created_(unix_seconds()) {}
 
 bool Server::has_model(std::string_view name) const {
@@ -159,6 +176,11 @@ std::unique_ptr<ReplySource> Server::preflight(const HttpRequest& head) const {
   return std::make_unique<WholeReply>(std::move(reply), "");
 }
 
+bool Server::needs_key(const Route& route) const {
+  return route.access == Route::Access::kKey ||
+         (route.access == Route::Access::kMetrics && !options_.has_public_metrics);
+}
+
 std::unique_ptr<ReplySource> Server::check(HttpRequest& head) {
   const std::string_view given = head.header("x-request-id");
   head.id = is_request_id(given) ? std::string(given) : new_request_id();
@@ -168,7 +190,7 @@ std::unique_ptr<ReplySource> Server::check(HttpRequest& head) {
   }
   const Route* route = find_route(head.method, head.path);
   // Without a key nobody learns which paths there are.
-  if (route == nullptr || route->access == Route::Access::kKey) {
+  if (route == nullptr || needs_key(*route)) {
     if (auto reply = check_key(head)) return reply;
   }
   if (route == nullptr) {
@@ -214,6 +236,14 @@ std::unique_ptr<ReplySource> Server::too_busy(std::string_view path) {
                      {{"retry-after", std::to_string(admission_.retry_after())}});
 }
 
+ServerFigures Server::figures() const {
+  return {.engine = engine_.stats(),
+          .queued = admission_.queued(),
+          .connections = connections_ ? connections_() : 0,
+          .is_draining = is_draining_,
+          .is_stuck = is_stuck_};
+}
+
 bool Server::is_quick(const HttpRequest& request) const {
   const Route* route = find_route(request.method, request.path);
   return route == nullptr || route->is_quick;
@@ -252,7 +282,7 @@ void Server::decorate(const HttpRequest& request, HttpHeaders& headers) const {
 }
 
 void Server::finished(const ExchangeRecord& record) {
-  metrics_.count_http(record.method, record.path, record.status,
+  metrics_.count_http(method_label(record.method), route_label(record.path), record.status,
                       std::chrono::duration<double>(record.time).count());
 }
 

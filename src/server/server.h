@@ -31,11 +31,13 @@ struct ServerOptions {
   std::vector<std::string> cors_origins;   // "*": all; none: no page of another site may ask
   std::vector<std::string> allowed_hosts;  // names that Host may have, beside addresses; "*": any
   AdmissionLimits admission;
-  Pooling pooling = Pooling::kMean;  // of embeddings
+  Pooling pooling = Pooling::kMean;                               // of embeddings
+  bool has_public_metrics = false;                                // /metrics needs no key
+  std::vector<std::pair<std::string, std::string>> cache_config;  // for vllm:cache_config_info
 };
 
 struct Route {
-  enum class Access : uint8_t { kPublic, kKey };
+  enum class Access : uint8_t { kPublic, kKey, kMetrics };
   std::string_view method;
   std::string_view path;
   Access access;
@@ -56,6 +58,12 @@ class Server final : public HttpService {
   void decorate(const HttpRequest& request, HttpHeaders& headers) const override;
   void finished(const ExchangeRecord& record) override;
 
+  // Who knows how many connections there are; asked on the I/O thread. Before the first request.
+  void observe_connections(std::function<size_t()> connections) {
+    connections_ = std::move(connections);
+  }
+  // Every second or so, for figures that are speeds.
+  void tick() { metrics_.sample(engine_.stats()); }
   // New requests are refused from now on.
   void drain() { is_draining_ = true; }
   // The engine makes no progress: /livez says so.
@@ -73,6 +81,7 @@ class Server final : public HttpService {
   const TokenizeApi& text() const { return text_; }
   Admission& admission() { return admission_; }
   ServerMetrics& metrics() { return metrics_; }
+  ServerFigures figures() const;  // I/O thread only
   std::optional<size_t> key_of(const HttpRequest& request) const;
   // The key's namespace of cached prefixes, around whatever the request asked for.
   void apply_key(const HttpRequest& http, OpenAiRequest& request) const;
@@ -83,6 +92,7 @@ class Server final : public HttpService {
   std::unique_ptr<ReplySource> check_key(HttpRequest& head) const;
   std::unique_ptr<ReplySource> preflight(const HttpRequest& head) const;
   bool allows_origin(std::string_view origin) const;
+  bool needs_key(const Route& route) const;
 
   TextEngine& engine_;
   const ServerOptions options_;
@@ -90,6 +100,7 @@ class Server final : public HttpService {
   const TokenizeApi text_;
   Admission admission_;
   ServerMetrics metrics_;
+  std::function<size_t()> connections_;
   const int64_t created_;
   std::atomic<bool> is_draining_ = false;
   std::atomic<bool> is_stuck_ = false;
