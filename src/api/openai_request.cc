@@ -89,8 +89,12 @@ Problem finish_logprobs(OpenAiDraft& draft) {
   sampling.prompt_logprobs = draft.prompt_logprobs;
   draft.result.hides_prompt_logprobs = !draft.prompt_logprobs.has_value();
   // What is echoed is told of like what is generated.
-  if (draft.result.echoes && is_wanted)
+  if (draft.result.echoes && is_wanted) {
     sampling.prompt_logprobs = std::max(draft.prompt_logprobs.value_or(0), *sampling.logprobs);
+    // Evaluation harnesses ask for one token and leave out the last entry: it must be there also
+    // where the model would have ended.
+    if (draft.text.max_tokens == 1) sampling.ignore_eos = true;
+  }
   return none();
 }
 

@@ -183,6 +183,9 @@ TEST(OpenAiRequest, LogprobsOfChatsAndCompletionsHaveTheirOwnForms) {
   EXPECT_EQ(echo.requests[0].sampling.prompt_logprobs, 1);
   EXPECT_TRUE(echo.echoes);
   EXPECT_TRUE(echo.hides_prompt_logprobs);
+  EXPECT_FALSE(echo.requests[0].sampling.ignore_eos);
+  const TextRequest scored = text_with(R"("logprobs":1,"echo":true,"max_tokens":1)", kCompletions);
+  EXPECT_TRUE(scored.sampling.ignore_eos);  // one token is told, whichever it is
   expect_refused(R"("top_logprobs":2)", "top_logprobs");
   expect_refused(R"("logprobs":1)", "logprobs");
 }
