@@ -71,8 +71,12 @@ struct TextRequest {
   std::string prompt;
   std::vector<TokenId> prompt_ids;
   std::string messages;
-  std::string tools;            // JSON array for the template, or empty
-  std::string template_kwargs;  // JSON object for the template, or empty
+  std::string tools;                    // JSON array for the template, or empty
+  std::string template_kwargs;          // JSON object for the template, or empty
+  bool add_generation_prompt = true;    // the template opens the answer's turn
+  bool continue_final_message = false;  // ... or the answer goes on with the last message
+  std::optional<bool>
+      add_special;  // what the tokenizer adds (bos); unset: to a text, not to a chat
 
   int64_t max_tokens = -1;  // -1: until the context is full
   SamplingParams sampling;  // see TextEngine::default_sampling()

@@ -130,7 +130,7 @@ Json input_of(const std::string& arguments) {
 
 class WholeWriter final : public AnswerWriter {
  public:
-  WholeWriter(const OpenAiRequest& request, AnthropicReplyInfo info,
+  WholeWriter(const OpenAiRequest& request, const AnthropicReplyInfo& info,
               std::unique_ptr<AnswerParts> parts)
       : body_(message_body(info, request.warnings)), answer_(request, std::move(parts)) {}
 
@@ -197,7 +197,7 @@ class WholeWriter final : public AnswerWriter {
 
 class StreamWriter final : public AnswerWriter {
  public:
-  StreamWriter(const OpenAiRequest& request, AnthropicReplyInfo info,
+  StreamWriter(const OpenAiRequest& request, const AnthropicReplyInfo& info,
                std::unique_ptr<AnswerParts> parts)
       : body_(message_body(info, request.warnings)), answer_(request, std::move(parts)) {}
 
@@ -309,11 +309,10 @@ class StreamWriter final : public AnswerWriter {
 }  // namespace
 
 std::unique_ptr<AnswerWriter> anthropic_writer(const OpenAiRequest& request,
-                                               AnthropicReplyInfo info,
+                                               const AnthropicReplyInfo& info,
                                                std::unique_ptr<AnswerParts> parts) {
-  if (request.streams)
-    return std::make_unique<StreamWriter>(request, std::move(info), std::move(parts));
-  return std::make_unique<WholeWriter>(request, std::move(info), std::move(parts));
+  if (request.streams) return std::make_unique<StreamWriter>(request, info, std::move(parts));
+  return std::make_unique<WholeWriter>(request, info, std::move(parts));
 }
 
 Json anthropic_error_body(const OpenAiError& error) {

@@ -21,7 +21,7 @@ struct AnthropicReplyInfo {
 // For the one answer of a request of parse_anthropic(), streamed if it asks for that. `parts` may
 // be null: the answer is text alone.
 std::unique_ptr<AnswerWriter> anthropic_writer(const OpenAiRequest& request,
-                                               AnthropicReplyInfo info,
+                                               const AnthropicReplyInfo& info,
                                                std::unique_ptr<AnswerParts> parts);
 
 // {"type": "error", "error": {"type", "message"}}, with the type that belongs to the HTTP status.

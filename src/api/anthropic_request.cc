@@ -22,6 +22,8 @@ struct Draft {
   Json messages;
   std::optional<int64_t> max_tokens;
   bool hides_thinking = false;  // thinking is disabled
+  bool tells_thinking = false;  // asked for
+  bool has_budget = false;      // of tokens for it
 };
 
 const Json* find(const Json& object, const char* key) {
@@ -69,19 +71,16 @@ Status read_metadata(Draft& /*draft*/, const Json& value) {
   return Status::ok();
 }
 
-// 'adaptive' leaves it to the model. A budget could not be kept, nor the thoughts be told apart.
+// Thoughts are told where they are asked for; how many tokens they take is the model's.
 Status read_thinking(Draft& draft, const Json& value) {
   const Json* type = value.is_object() ? find(value, "type") : nullptr;
   if (type == nullptr || !type->is_string())
     return Status::invalid_argument("must be an object with a type");
-  if (*type == "adaptive") return Status::ok();
-  if (*type != "disabled") {
-    return Status::unsupported(
-        "can be of the type 'disabled' or 'adaptive'; thinking is not told "
-        "apart from the answer yet");
-  }
-  draft.hides_thinking = true;
-  return Status::ok();
+  draft.hides_thinking = *type == "disabled";
+  draft.tells_thinking = *type == "enabled" || *type == "adaptive";
+  draft.has_budget = find(value, "budget_tokens") != nullptr;
+  if (draft.hides_thinking || draft.tells_thinking) return Status::ok();
+  return Status::invalid_argument("must have the type 'enabled', 'adaptive' or 'disabled'");
 }
 
 Status read_output_config(Draft& draft, const Json& value) {
@@ -194,6 +193,7 @@ Status finish(Draft& draft, AnthropicEndpoint endpoint) {
   if (!draft.max_tokens && endpoint == AnthropicEndpoint::kMessages)
     return Status::invalid_argument("max_tokens is missing");
   INGOT_TRY(draft.chat["messages"], anthropic_chat(draft.system, draft.messages));
+  draft.chat["include_reasoning"] = draft.tells_thinking;
   if (!draft.hides_thinking) return Status::ok();
   Json& kwargs = draft.chat["chat_template_kwargs"];
   if (kwargs.is_null()) kwargs = Json::object();
@@ -228,6 +228,9 @@ std::variant<OpenAiRequest, OpenAiError> parse_anthropic(const OpenAiParser& par
   // After the parser, whose least is 1: zero fills the cache and answers nothing.
   request.requests.front().max_tokens = draft.max_tokens.value_or(1);
   request.warnings = unknown.take_warnings();
+  if (draft.has_budget)
+    request.warnings.emplace_back(
+        "thinking.budget_tokens is not kept; max_tokens bounds all of it");
   return result;
 }
 

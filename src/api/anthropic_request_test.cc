@@ -149,8 +149,8 @@ TEST(AnthropicRequest, RefusesForcedToolsByName) {
   expect_refused(R"("tool_choice":{"type":"tool","name":"get"})", "tool_choice");
   expect_refused(R"("tool_choice":"auto")", "tool_choice");
   expect_refused(R"("tools":[{"name":"get","input_schema":{}}],
-                     "tool_choice":{"type":"auto","disable_parallel_tool_use":true})",
-                 "tool_choice.disable_parallel_tool_use");
+                     "tool_choice":{"type":"auto","disable_parallel_tool_use":1})",
+                 "tool_choice");
 }
 
 TEST(AnthropicRequest, RefusesToolsThatAreNotTheClients) {
@@ -166,11 +166,16 @@ TEST(AnthropicRequest, RefusesToolsThatAreNotTheClients) {
   expect_refused(fmt::format(R"("tools":[{}])", many), "tools", "128");
 }
 
-TEST(AnthropicRequest, ThinkingCanBeSwitchedOffOrLeftToTheModel) {
+TEST(AnthropicRequest, ThinkingIsToldWhenAskedForAndCanBeSwitchedOff) {
   EXPECT_EQ(with(R"("thinking":{"type":"disabled"})").requests[0].template_kwargs,
             R"({"enable_thinking":false})");
   EXPECT_EQ(with(R"("thinking":{"type":"adaptive"})").requests[0].template_kwargs, "");
-  expect_refused(R"("thinking":{"type":"enabled","budget_tokens":2048})", "thinking");
+  EXPECT_TRUE(with(R"("top_k":5)").format.hides_reasoning);
+  EXPECT_FALSE(with(R"("thinking":{"type":"adaptive"})").format.hides_reasoning);
+  const OpenAiRequest enabled = with(R"("thinking":{"type":"enabled","budget_tokens":2048})");
+  EXPECT_FALSE(enabled.format.hides_reasoning);
+  EXPECT_EQ(enabled.warnings.size(), 1u);
+  expect_refused(R"("thinking":{"type":"sometimes"})", "thinking");
   EXPECT_EQ(with(R"("output_config":{"effort":"low"})").requests[0].template_kwargs,
             R"({"reasoning_effort":"low"})");
   expect_refused(R"("output_config":{"effort":"huge"})", "output_config.effort");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request while its body is read: what the fields have said so far, before they are put together.
-// Between openai_fields.cc, which fills it, and openai_request.cc, which finishes it.
+// Between openai_field.cc, which fills it, and openai_request.cc, which finishes it.
 #pragma once
 
 #include <optional>
@@ -31,6 +31,9 @@ struct OpenAiDraft {
   std::optional<bool> parallel_tool_calls;
   std::vector<std::string> tool_names;
   bool includes_reasoning = true;
+  std::optional<bool> add_generation_prompt;
+  std::optional<int64_t> truncate_prompt_tokens;
+  bool truncates_right = false;
   std::optional<std::vector<std::string>> breakers;
   bool uses_beams = false;
   std::optional<int32_t> beam_width;

@@ -63,6 +63,12 @@ Problem finish_lengths(OpenAiDraft& draft) {
     return about("min_tokens", Status::invalid_argument("min_tokens is {} but max_tokens is {}",
                                                         text.sampling.min_tokens, text.max_tokens));
   }
+  draft.result.truncate_prompt_tokens = draft.truncate_prompt_tokens;
+  draft.result.truncates_right = draft.truncates_right;
+  if (draft.truncate_prompt_tokens == 0) {
+    return about("truncate_prompt_tokens",
+                 Status::invalid_argument("truncate_prompt_tokens must be -1 or at least 1"));
+  }
   if (!draft.uses_beams) return none();
   draft.beam.width = draft.beam_width.value_or(std::max(text.n, text.best_of));
   if (draft.beam.width < std::max(text.n, text.best_of)) {
@@ -83,8 +89,12 @@ Problem finish_logprobs(OpenAiDraft& draft) {
   sampling.prompt_logprobs = draft.prompt_logprobs;
   draft.result.hides_prompt_logprobs = !draft.prompt_logprobs.has_value();
   // What is echoed is told of like what is generated.
-  if (draft.result.echoes && is_wanted)
+  if (draft.result.echoes && is_wanted) {
     sampling.prompt_logprobs = std::max(draft.prompt_logprobs.value_or(0), *sampling.logprobs);
+    // Evaluation harnesses ask for one token and leave out the last entry: it must be there also
+    // where the model would have ended.
+    if (draft.text.max_tokens == 1) sampling.ignore_eos = true;
+  }
   return none();
 }
 
@@ -137,6 +147,12 @@ Problem finish_chat(OpenAiDraft& draft) {
   if (text.messages.empty())
     return about("messages", Status::invalid_argument("messages is missing"));
   if (draft.tool_choice == "none") text.tools.clear();
+  if (text.continue_final_message && draft.add_generation_prompt.value_or(false)) {
+    return about("continue_final_message",
+                 Status::invalid_argument(
+                     "continue_final_message and add_generation_prompt exclude each other"));
+  }
+  text.add_generation_prompt = draft.add_generation_prompt.value_or(true);
   finish_format(draft);
   if (!draft.reasoning_effort.empty()) {
     if (text.template_kwargs.empty()) text.template_kwargs = "{}";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The body of POST /v1/chat/completions or /v1/completions becomes requests for the engine. Every
-// field of the public schemas, and of vLLM's and llama.cpp's extensions, stands in one table: it is
-// honoured, it changes nothing here, or it is refused by name. Other fields become warnings.
+// field of the public schemas, and of vLLM's and llama.cpp's extensions, stands in one table
+// (openai_fields.cc): it is honoured, it changes nothing here, or it is refused by name. Other
+// fields become warnings.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,11 @@ struct OpenAiRequest {
   std::string model = {};                  // as asked for
   std::vector<TextRequest> requests = {};  // one for each prompt, alike but for it; at least one
   std::vector<std::string> prompt_texts =
-      {};            // as given, once the prompts are ids: see encode_prompts()
+      {};  // as given, once the prompts are ids: see encode_prompts()
+  // So many tokens of a longer prompt are kept, the last ones unless `truncates_right`; -1: as many
+  // as fit.
+  std::optional<int64_t> truncate_prompt_tokens = {};
+  bool truncates_right = false;
   int64_t seed = 0;  // given, or drawn
   bool streams = false;
   bool includes_usage = false;    // stream_options

@@ -183,6 +183,9 @@ TEST(OpenAiRequest, LogprobsOfChatsAndCompletionsHaveTheirOwnForms) {
   EXPECT_EQ(echo.requests[0].sampling.prompt_logprobs, 1);
   EXPECT_TRUE(echo.echoes);
   EXPECT_TRUE(echo.hides_prompt_logprobs);
+  EXPECT_FALSE(echo.requests[0].sampling.ignore_eos);
+  const TextRequest scored = text_with(R"("logprobs":1,"echo":true,"max_tokens":1)", kCompletions);
+  EXPECT_TRUE(scored.sampling.ignore_eos);  // one token is told, whichever it is
   expect_refused(R"("top_logprobs":2)", "top_logprobs");
   expect_refused(R"("logprobs":1)", "logprobs");
 }
@@ -367,7 +370,7 @@ TEST(OpenAiRequest, EveryLimitHolds) {
 TEST(OpenAiRequest, WhatCannotBeHonouredIsRefusedUnlessHarmless) {
   for (const char* field :
        {"audio", "web_search_options", "structured_outputs", "guided_json", "grammar",
-        "chat_template", "truncate_prompt_tokens", "kv_transfer_params", "prediction"}) {
+        "chat_template", "documents", "kv_transfer_params", "prediction"}) {
     expect_refused(fmt::format(R"("{}":"x")", field), field);
     with(fmt::format(R"("{}":null)", field));
   }
@@ -380,6 +383,22 @@ TEST(OpenAiRequest, WhatCannotBeHonouredIsRefusedUnlessHarmless) {
   expect_refused(R"("suffix":"x")", "suffix", kCompletions);
   with(R"("suffix":"")", kCompletions);
   EXPECT_EQ(error_of(kChat, body(kChat, R"("audio":{})")).code, "unsupported_value");
+}
+
+TEST(OpenAiRequest, SaysHowThePromptIsMade) {
+  EXPECT_TRUE(text_with("").add_generation_prompt);
+  EXPECT_FALSE(text_with("").continue_final_message);
+  EXPECT_EQ(text_with("").add_special, std::nullopt);
+  EXPECT_FALSE(text_with(R"("add_generation_prompt":false)").add_generation_prompt);
+  EXPECT_TRUE(text_with(R"("continue_final_message":true)").continue_final_message);
+  expect_refused(R"("continue_final_message":true,"add_generation_prompt":true)",
+                 "continue_final_message");
+  EXPECT_EQ(text_with(R"("add_special_tokens":false)", kCompletions).add_special, false);
+  EXPECT_EQ(with(R"("truncate_prompt_tokens":-1)").truncate_prompt_tokens, -1);
+  EXPECT_TRUE(with(R"("truncate_prompt_tokens":5,"truncation_side":"right")").truncates_right);
+  expect_refused(R"("truncate_prompt_tokens":0)", "truncate_prompt_tokens");
+  expect_refused(R"("truncate_prompt_tokens":-2)", "truncate_prompt_tokens");
+  expect_refused(R"("truncation_side":"middle")", "truncation_side");
 }
 
 TEST(OpenAiRequest, QuietFieldsAreTakenAndUnknownOnesBecomeWarnings) {

@@ -48,6 +48,25 @@ Result<Json> parse_field(std::string_view text, std::string_view field) {
   return value;
 }
 
+// Without what the template writes after the last message. Templates may trim the content.
+Result<std::string> cut_after(std::string prompt, std::string_view content) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t begin = content.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos)
+    return Status::invalid_argument("continue_final_message needs a last message with text");
+  const size_t full = prompt.rfind(content);
+  const std::string_view trimmed =
+      content.substr(begin, content.find_last_not_of(kBlanks) + 1 - begin);
+  const std::string_view found = full != std::string::npos ? content : trimmed;
+  const size_t at = prompt.rfind(found);
+  if (at == std::string::npos) {
+    return Status::invalid_argument(
+        "continue_final_message: the template does not show the last message as it is");
+  }
+  prompt.resize(at + found.size());
+  return prompt;
+}
+
 }  // namespace
 
 Result<std::string> render_chat(const ChatTemplate* chat_template, const TextSide& text,
@@ -79,7 +98,10 @@ Result<std::string> render_messages(const ChatTemplate& chat_template, const Tex
   }
   input.bos_token = text.bos_token;
   input.eos_token = text.eos_token;
-  return chat_template.render(input);
+  input.add_generation_prompt = json.add_generation_prompt && !json.continue_final_message;
+  INGOT_TRY(std::string prompt, chat_template.render(input));
+  if (!json.continue_final_message) return prompt;
+  return cut_after(std::move(prompt), content_of(input.messages.back()));
 }
 
 }  // namespace ingot

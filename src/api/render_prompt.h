@@ -23,6 +23,9 @@ struct MessagesJson {
   std::string_view messages;
   std::string_view tools;
   std::string_view template_kwargs;
+  bool add_generation_prompt = true;
+  // The prompt ends with the last message's content, so that the answer goes on with it.
+  bool continue_final_message = false;
 };
 // kInvalidArgument names the field that is no JSON; a template's refusal stays kRefused.
 Result<std::string> render_messages(const ChatTemplate& chat_template, const TextSide& text,

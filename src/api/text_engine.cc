@@ -70,13 +70,17 @@ Result<std::vector<TokenId>> LocalEngine::prompt_ids(const TextRequest& request)
   if (!request.prompt_ids.empty()) return request.prompt_ids;
   if (model_.text.tokenizer == nullptr)
     return model_.text.tokenizer_status.with_context("text needs a tokenizer (or give token ids)");
-  if (request.messages.empty()) return model_.text.tokenizer->encode(request.prompt);
+  EncodeOptions options;
+  options.add_special = request.add_special.value_or(request.messages.empty());
+  if (request.messages.empty()) return model_.text.tokenizer->encode(request.prompt, options);
   if (!template_.is_ok()) return template_.status();
   INGOT_TRY(const std::string prompt,
             render_messages(*template_, model_.text,
-                            {request.messages, request.tools, request.template_kwargs}));
-  EncodeOptions options;
-  options.add_special = false;  // a template writes its own bos
+                            {.messages = request.messages,
+                             .tools = request.tools,
+                             .template_kwargs = request.template_kwargs,
+                             .add_generation_prompt = request.add_generation_prompt,
+                             .continue_final_message = request.continue_final_message}));
   return model_.text.tokenizer->encode(prompt, options);
 }
 

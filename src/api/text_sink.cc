@@ -21,7 +21,8 @@ void TextSink::on_prompt(const PromptReport& report) {
   // The engine's steps have no clock that would see the end of the prompt's last one.
   const auto since_submit = std::chrono::steady_clock::now() - submitted_;
   told->prompt_seconds =
-      std::max(0.0, std::chrono::duration<double>(since_submit).count() - told->queue_seconds);
+      std::max(told->prompt_seconds,
+               std::chrono::duration<double>(since_submit).count() - told->queue_seconds);
   event.prompt = std::move(told);
   push(std::move(event));
 }

@@ -30,7 +30,7 @@ Status about(std::string_view field, const Status& status) {
 Result<bool> flag_in(const Json& body, std::string_view key, bool usual) {
   const Json* value = find(body, key);
   if (value == nullptr) return usual;
-  const Result<bool> flag = bool_of(*value);
+  Result<bool> flag = bool_of(*value);
   if (!flag.is_ok()) return about(key, flag.status());
   return flag;
 }

@@ -67,6 +67,8 @@ class PlainStream final : public ByteStream {
     socket_.close(ignored);
   }
 
+  Task<void> await_end() override { co_await socket_.async_wait(Socket::wait_error, kAwait); }
+
   bool is_broken() const override {
     return !socket_.is_open() || is_fd_broken(const_cast<Socket&>(socket_).native_handle());
   }
@@ -110,6 +112,10 @@ class TlsStream final : public ByteStream {
   void close() override {
     Error ignored;
     stream_.next_layer().close(ignored);
+  }
+
+  Task<void> await_end() override {
+    co_await stream_.next_layer().async_wait(asio::ip::tcp::socket::wait_error, kAwait);
   }
 
   bool is_broken() const override {

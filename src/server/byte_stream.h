@@ -35,6 +35,8 @@ class ByteStream {
   virtual Task<void> finish_writing() = 0;
   // Ends everything at once; waiting reads and writes fail.
   virtual void close() = 0;
+  // Returns when the peer has gone altogether, or we have closed; for after it sends no more.
+  virtual Task<void> await_end() = 0;
   // Whether the peer has gone altogether, not merely stopped sending.
   virtual bool is_broken() const = 0;
 };

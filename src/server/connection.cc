@@ -101,14 +101,19 @@ Task<void> Connection::receive() {
     while (inbox_.size() >= kMostUnread && !has_ended_)
       co_await room_.wait();
     const std::ptrdiff_t bytes = co_await stream_->read_some(buffer);
-    if (bytes <= 0) {
+    if (bytes > 0) {
+      inbox_.append(buffer.data(), static_cast<size_t>(bytes));
+    } else {
       has_ended_ = true;
       is_broken_ = is_broken_ || bytes < 0;
-    } else {
-      inbox_.append(buffer.data(), static_cast<size_t>(bytes));
     }
     news_.set();
   }
+  if (is_broken_) co_return;
+  // It may still read; if it has gone altogether, our next bytes bring the news.
+  co_await stream_->await_end();
+  is_broken_ = true;
+  news_.set();
 }
 
 Task<bool> Connection::await_first_byte(bool is_first) {

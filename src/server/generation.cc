@@ -202,6 +202,8 @@ ReplyPart Generation::failure(const OpenAiError& error) {
 
 ReplyPart Generation::last_part(std::string bytes) {
   if (!status_.is_ok() && !has_begun_) return failure(to_openai_error(status_));
+  if (const auto broken_off = parts_.writer->broken_off(); broken_off && !has_begun_)
+    return failure(*broken_off);
   is_done_ = true;
   ReplyPart part{.bytes = std::move(bytes), .is_last = true};
   if (!has_begun_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "api/openapi.h"
 #include "server/error_reply.h"
 #include "server/page.h"
 #include "server/routes.h"
@@ -24,6 +25,10 @@ Reply readiness(Server& server, HttpRequest request) {
 
 Reply version(Server& server, HttpRequest /*request*/) {
   return json_reply({{"version", server.options().version}});
+}
+
+Reply openapi(Server& server, HttpRequest /*request*/) {
+  return json_reply(openapi_document(server.options().version));
 }
 
 Reply page(Server& /*server*/, HttpRequest /*request*/) {

@@ -34,6 +34,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"POST", "/apply-template", kKey, false, false, apply_template},
     {"GET", "/tokenizer_info", kKey, false, false, tokenizer_info},
     {"GET", "/props", kKey, false, false, props},
+    {"GET", "/openapi.json", kKey, false, false, openapi},
     {"GET", "/", kPublic, true, false, page},
     {"GET", "/health", kPublic, true, false, health},
     {"GET", "/livez", kPublic, true, false, health},

@@ -47,6 +47,7 @@ Reply props(Server& server, HttpRequest request);
 Reply health(Server& server, HttpRequest request);
 Reply readiness(Server& server, HttpRequest request);
 Reply version(Server& server, HttpRequest request);
+Reply openapi(Server& server, HttpRequest request);
 Reply page(Server& server, HttpRequest request);
 Reply metrics(Server& server, HttpRequest request);
 

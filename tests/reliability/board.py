@@ -61,6 +61,40 @@ def holdings(pid: int) -> Holdings:
                     cpu=(int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"))
 
 
+class FairClock:
+    """Time as the server's engine had it: without what it waited for a processor because others than
+    the server were using it. Speeds by this clock can be compared on a busy machine."""
+
+    def __init__(self, pid: int):
+        self.pid = pid
+        self.mark = self._read()
+
+    def _read(self) -> tuple:
+        threads = {}
+        for task in os.listdir(f"/proc/{self.pid}/task"):
+            try:
+                text = Path(f"/proc/{self.pid}/task/{task}/schedstat").read_text()
+            except OSError:
+                continue  # it has just ended
+            ran, waited, _ = map(int, text.split())
+            threads[task] = (ran / 1e9, waited / 1e9)
+        return time.monotonic(), threads
+
+    def lap(self) -> float:
+        """Seconds since the last lap."""
+        (before, old), (now, new) = self.mark, self._read()
+        self.mark = (now, new)
+        used = {task: (ran - old.get(task, (0, 0))[0], waited - old.get(task, (0, 0))[1])
+                for task, (ran, waited) in new.items()}
+        engine = max(used, key=lambda task: used[task][0])
+        ran, waited = used[engine]
+        # What it waited for the server's own threads counts; as clients come at a rate of their own,
+        # only for the share of the time that is counted.
+        others = sum(used[task][0] for task in used if task != engine)
+        lost = max(0.0, waited - others * ran / (ran + waited + 1e-9))
+        return max(now - before - lost, 1e-3)
+
+
 def wait_until(claim, timeout: float, pause: float = 0.02) -> bool:
     end = time.monotonic() + timeout
     while time.monotonic() < end:

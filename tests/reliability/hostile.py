@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from board import Server, arguments, finish, holdings, median, percentile, say, verdict
+from board import FairClock, Server, arguments, finish, holdings, median, percentile, say, verdict
 from wire import Client, answer_of, http_request
 
 GOOD = 8
@@ -19,8 +19,9 @@ IDLE = 400  # connections whose memory is measured
 class Speed:
     """Tokens of good streams as they come."""
 
-    def __init__(self, port: int):
-        self.port, self.tokens, self.is_broken = port, 0, False
+    def __init__(self, server: Server):
+        self.port, self.tokens, self.is_broken = server.port, 0, False
+        self.clock = FairClock(server.process.pid)
 
     def count(self, data: bytes) -> None:
         self.tokens += data.count(b"data: ")
@@ -37,9 +38,10 @@ class Speed:
             self.is_broken |= reply.status != 200 or not answer_of(reply).is_done
 
     async def over(self, seconds: float) -> float:
-        before, start = self.tokens, time.monotonic()
+        before = self.tokens
+        self.clock.lap()
         await asyncio.sleep(seconds)
-        return (self.tokens - before) / (time.monotonic() - start)
+        return (self.tokens - before) / self.clock.lap()
 
 
 async def probe_health(port: int, times: list) -> None:
@@ -54,7 +56,8 @@ async def probe_health(port: int, times: list) -> None:
         await asyncio.sleep(0.02)
 
 
-async def measure(port: int, connections: int, window: float, rounds: int, most_rounds: int) -> dict:
+async def measure(server: Server, connections: int, window: float, rounds: int, most_rounds: int) -> dict:
+    port = server.port
     attackers = await asyncio.create_subprocess_exec(
         sys.executable, str(Path(__file__).parent / "attackers.py"), str(port), str(connections),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -65,7 +68,7 @@ async def measure(port: int, connections: int, window: float, rounds: int, most_
         if line != "quit":
             assert (await attackers.stdout.readline()).decode().strip() == line
 
-    speed, ratios = Speed(port), []
+    speed, ratios = Speed(server), []
     health = {"quiet": [], "attack": []}
     streams = [asyncio.create_task(speed.stream(i)) for i in range(GOOD)]
     await asyncio.sleep(0.5)
@@ -119,7 +122,7 @@ def main() -> None:
     window, rounds, most_rounds = (20, 3, 6) if options.long else (2, 1, 5)
     with Server(options.binary, "--send-buffer", 16384) as server:
         idle = idle_bytes(server)
-        found = asyncio.run(measure(server.port, options.connections, window, rounds, most_rounds))
+        found = asyncio.run(measure(server, options.connections, window, rounds, most_rounds))
         is_alive = server.process.poll() is None
     say(f"p99 of /livez {found['attack']:.0f} ms attacked, {found['quiet']:.0f} ms quiet; "
         f"{idle / 1024:.1f} KiB an idle connection")

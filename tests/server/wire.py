@@ -258,7 +258,8 @@ class Client(asyncio.Protocol):
     async def finish(self, timeout: float = 120) -> Reply:
         self.waiter = asyncio.get_running_loop().create_future()
         if not is_whole(self.raw) and not self.is_closed:
-            await asyncio.wait_for(self.waiter, timeout)
+            async with asyncio.timeout(timeout):
+                await self.waiter
         reply, _ = parse_reply(bytes(self.raw))
         if reply is None:
             raise ConnectionError("closed without a reply")
