@@ -132,6 +132,13 @@ constexpr std::array kFields = std::to_array<Field>({
     {"keep_alive", kEmbed | kOne, read_keep_alive},
 });
 
+const Field* find_field(std::string_view name, EmbeddingsEndpoint endpoint) {
+  const auto found = std::ranges::find_if(kFields, [&](const Field& field) {
+    return field.name == name && (field.endpoints & bit(endpoint)) != 0;
+  });
+  return found == kFields.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::variant<EmbeddingsRequest, OpenAiError> parse_embeddings(EmbeddingsEndpoint endpoint,
@@ -143,10 +150,8 @@ std::variant<EmbeddingsRequest, OpenAiError> parse_embeddings(EmbeddingsEndpoint
   draft.result.truncates = endpoint != EmbeddingsEndpoint::kOpenAi;  // Ollama's default
   UnknownFields unknown;
   for (const auto& [name, value] : body.items()) {
-    const auto field = std::ranges::find_if(kFields, [&](const Field& entry) {
-      return entry.name == name && (entry.endpoints & bit(endpoint)) != 0;
-    });
-    if (field == kFields.end()) {
+    const Field* field = find_field(name, endpoint);
+    if (field == nullptr) {
       unknown.add(name);
     } else if (!value.is_null()) {
       const Status status = field->read(draft, value);

@@ -23,6 +23,13 @@ RequestEnd request_end(FinishReason reason) {
   return RequestEnd::kError;
 }
 
+// The request was accepted: if the model's file fails now, that is not the client's fault, and
+// where the file lies is not its business.
+Status as_our_fault(const Status& status) {
+  if (status.code() != StatusCode::kInvalidData && status.code() != StatusCode::kIo) return status;
+  return Status::internal("the model cannot be computed any more; the server has to be restarted");
+}
+
 OpenAiError shutting_down() {
   return {.http_status = 503,
           .message = "the server is shutting down; try again in a moment",
@@ -112,7 +119,7 @@ void Generation::take_events(std::string& out) {
       parts_.writer->take(i, *std::move(event), out);
     }
     if (!streams_[i]->is_over()) continue;
-    const Status status = streams_[i]->status();
+    const Status status = as_our_fault(streams_[i]->status());
     if (status_.is_ok()) status_ = status;
     parts_.metrics.count(times_[i], status.is_ok() ? end : RequestEnd::kError);
     streams_[i] = nullptr;
