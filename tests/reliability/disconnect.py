@@ -49,7 +49,7 @@ async def in_decode(client: Client, pick: random.Random) -> None:
 async def at_last_byte(client: Client, pick: random.Random) -> None:
     client.send(http_request("/v1/completions", {"prompt": "Once", "max_tokens": pick.randint(1, 3),
                                                  "stream": True}))
-    ends = [b'"finish_reason":"', b"[DONE]", b"0\r\n\r\n"]
+    ends = [b'"finish_reason":"', b"[DONE]", b"[DONE]\n\n"]
     wanted, end = pick.choice(ends), time.monotonic() + 20
     while wanted not in client.raw and not client.is_closed and time.monotonic() < end:
         await asyncio.sleep(0.004)
@@ -143,8 +143,8 @@ def used_pages(server: Server) -> float | None:
 
 
 def main() -> None:
-    options = arguments(__doc__, cuts=(0, "how many; 0: 120, or 1000 with --long"))
-    cuts = options.cuts or (1000 if options.long else 120)
+    options = arguments(__doc__, cuts=(0, "how many; 0: 240, or 1000 with --long"))
+    cuts = options.cuts or (1000 if options.long else 240)
     requests = [request_of(options.seed % 100_000 + i, 20) for i in range(6)]
     truths = solo_answers(options.binary, requests)
     steps = steps_after_leaving(options.binary, 20 if options.long else 2)
