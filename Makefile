@@ -7,7 +7,7 @@ MODEL ?= default
 ARGS ?=
 SECONDS_PER_FUZZER ?= 300
 
-.PHONY: help serve run build test bench fuzz asan tsan lint format clean install
+.PHONY: help serve run build test soak bench fuzz asan tsan lint format clean install
 
 help:  ## This list
 	@echo "ingot: run language models from their files"
@@ -34,6 +34,10 @@ run: build  ## Chat with the default model (or MODEL=path)
 test:  ## Build and run all tests: release, sanitizers, fuzzers, end to end
 	@tools/install.sh --tests
 	@tools/run_tests.py
+
+soak: build  ## The long forms of the reliability figures, about an hour (docs/reliability.md)
+	@tools/install.sh --tests
+	@.venv/bin/python tests/reliability/scoreboard.py --long
 
 bench: build  ## Measure the kernels of this machine (ingot bench has more)
 	@build/release/ingot bench kernels $(ARGS)

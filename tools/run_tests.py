@@ -47,7 +47,9 @@ STAGES = [
     Stage("tests under sanitizers", [ctest("asan", "-j", CORES, "-LE", "fuzz|model|slow")]),
     Stage("fuzzers", [ctest("asan", "-j", CORES, "-L", "fuzz")]),
     Stage("end to end", [pytest("tests")]),
-    Stage("hostile files, sanitized", [pytest("tests/cli/test_hostile.py", "tests/cli/test_streams.py",
+    Stage("hostile input, sanitized", [pytest("tests/cli/test_hostile.py", "tests/cli/test_streams.py",
+                                              "tests/server/test_limits.py",
+                                              "tests/reliability/test_scoreboard.py::test_figure[badreq]",
                                               "--binary", str(ROOT / "build" / "asan" / "ingot"))]),
 ]
 

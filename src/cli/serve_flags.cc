@@ -146,6 +146,8 @@ void add_limit_flags(CLI::App& command, ServeFlags& flags) {
   add("--max-header-line", limits.header_line_bytes, "Bytes of one header");
   add("--max-headers", limits.headers, "Headers of a request");
   add("--max-body-bytes", limits.body_bytes, "Bytes of a request's body");
+  add("--max-bodies-bytes", limits.all_bodies_bytes,
+      "Bytes of all bodies that are being read; more get a 429");
   add("--min-body-rate", limits.body_bytes_per_second, "Least bytes a second of a body");
   add("--send-buffer", limits.send_buffer_bytes,
       "Bytes that a slow reader may leave unread before its answer rests");

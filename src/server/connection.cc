@@ -27,7 +27,19 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 }  // namespace
 
 struct Connection::Exchange {
-  explicit Exchange(const HttpLimits& limits) : parser(limits) {}
+  explicit Exchange(ConnectionHost& connection_host)
+      : host(connection_host), parser(connection_host.limits) {}
+  ~Exchange() { hold(0); }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  // So many bytes of its body are in memory.
+  void hold(size_t bytes) {
+    host.bodies_bytes += bytes - held;
+    held = bytes;
+  }
+
+  ConnectionHost& host;
   HttpParser parser;
   HttpRequest head;  // what is left when the request has been handed on: for logs and headers
   ExchangeRecord record;
@@ -37,6 +49,7 @@ struct Connection::Exchange {
   bool is_head_request = false;
   bool has_sent_head = false;
   bool is_chunked = false;
+  size_t held = 0;
 };
 
 Connection::Connection(ConnectionHost& host, std::unique_ptr<ByteStream> stream,
@@ -128,7 +141,7 @@ Task<bool> Connection::await_first_byte(bool is_first) {
 Task<bool> Connection::serve_one(bool is_first) {
   if (!co_await await_first_byte(is_first)) co_return false;
   is_answering_ = true;
-  Exchange exchange(host_.limits);
+  Exchange exchange(host_);
   bool goes_on = co_await read_head(exchange);
   if (goes_on && !exchange.is_refused) {
     HttpRequest& head = exchange.parser.request();
@@ -162,6 +175,7 @@ Task<bool> Connection::serve_one(bool is_first) {
             },
             asio::use_awaitable);
       }
+      exchange.hold(0);  // what is left of it belongs to the answer
       goes_on = co_await respond(exchange, std::move(source));
     }
   }
@@ -202,6 +216,11 @@ Task<bool> Connection::read_body(Exchange& exchange) {
     if (const auto problem = exchange.parser.push(inbox_))
       co_return co_await refuse(exchange, *problem);
     room_.set();
+    exchange.hold(exchange.parser.body_received());
+    if (host_.bodies_bytes > host_.limits.all_bodies_bytes) {
+      const HttpProblem crowd{429, "too many large requests at a time; try again in a moment"};
+      co_return co_await refuse(exchange, crowd);
+    }
     if (exchange.parser.is_done()) break;
     if (has_ended_ || is_interrupted_) co_return false;
     if (is_late_) {

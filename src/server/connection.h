@@ -27,6 +27,7 @@ struct ConnectionHost {
   HttpLimits limits;
   asio::thread_pool& workers;  // for requests that are not quick
   bool is_draining = false;    // replies ask clients to close
+  size_t bodies_bytes = 0;     // of requests that are being read or parsed
 };
 
 // I/O thread only; held by its own coroutine until it ends.

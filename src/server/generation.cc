@@ -44,6 +44,13 @@ std::string_view name_of(RequestEnd end) {
   return "";
 }
 
+// The request was accepted: if the model's file fails now, that is not the client's fault, and
+// where the file lies is not its business.
+Status as_our_fault(const Status& status) {
+  if (status.code() != StatusCode::kInvalidData && status.code() != StatusCode::kIo) return status;
+  return Status::internal("the model cannot be computed any more; the server has to be restarted");
+}
+
 OpenAiError shutting_down() {
   return {.http_status = 503,
           .message = "the server is shutting down; try again in a moment",
@@ -147,7 +154,7 @@ void Generation::take_events(std::string& out) {
       parts_.writer->take(i, *std::move(event), out);
     }
     if (!streams_[i]->is_over()) continue;
-    const Status status = streams_[i]->status();
+    const Status status = as_our_fault(streams_[i]->status());
     if (status_.is_ok()) status_ = status;
     if (!status.is_ok()) finishes_.emplace(name_of(RequestEnd::kError));
     parts_.metrics.count(times_[i], status.is_ok() ? end : RequestEnd::kError);

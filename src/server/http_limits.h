@@ -15,6 +15,7 @@ struct HttpLimits {
   size_t header_line_bytes = limits::kHttpHeaderLine;    // one of them
   size_t headers = limits::kHttpHeaders;                 // how many
   size_t body_bytes = limits::kRequestBytes;             // decoded, also of chunked bodies
+  size_t all_bodies_bytes = 256 * limits::kMiB;          // of all connections, while they are read
   size_t connections = limits::kHttpConnections;         // open at the same time
   size_t send_buffer_bytes = limits::kHttpSendBuffer;    // of one stream, then its sequence rests
   std::chrono::milliseconds header_time{10'000};         // for a whole head

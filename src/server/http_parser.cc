@@ -111,9 +111,10 @@ std::optional<HttpProblem> HttpParser::read_head(std::string& input) {
   }
   if (end == std::string::npos) {
     // Nothing that speaks HTTP begins so: say it now instead of waiting for more.
-    if (!input.empty() && !is_token_character(input.front()))
+    const bool may_be_blank = input == "\r";  // its line feed is still to come
+    if (!input.empty() && !may_be_blank && !is_token_character(input.front()))
       return HttpProblem{400, "not valid HTTP: no method"};
-    scanned_ = input.size();
+    scanned_ = may_be_blank ? 0 : input.size();
     return std::nullopt;
   }
   if (auto problem = check_lines(std::string_view(input).substr(0, size), limits_)) return problem;

@@ -42,6 +42,16 @@ TEST(HttpParser, ReadsMethodPathQueryAndHeaders) {
   EXPECT_TRUE(bytes.empty());
 }
 
+TEST(HttpParser, SkipsEmptyLinesHoweverTheyAreCut) {
+  HttpParser parser{HttpLimits()};
+  std::string inbox;
+  for (const char c : "\r\n\r\n" + std::string(kGet)) {
+    inbox += c;
+    ASSERT_FALSE(parser.push(inbox).has_value());
+  }
+  EXPECT_TRUE(parser.is_done());
+}
+
 TEST(HttpParser, ReadsBodiesHoweverTheyAreCut) {
   const std::string body = "hello, body";
   const std::string plain = post(fmt::format("Content-Length: {}\r\n", body.size()), body);

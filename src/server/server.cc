@@ -270,8 +270,14 @@ std::unique_ptr<ReplySource> Server::handle(HttpRequest request) {
 }
 
 std::unique_ptr<ReplySource> Server::refuse(const HttpProblem& problem, std::string_view path) {
-  return error_reply(
-      path, {.http_status = problem.status, .message = problem.message, .param = {}, .code = {}});
+  const bool is_busy = problem.status == 429;
+  return error_reply(path,
+                     {.http_status = problem.status,
+                      .message = problem.message,
+                      .type = is_busy ? "rate_limit_error" : "invalid_request_error",
+                      .param = {},
+                      .code = is_busy ? "rate_limit_exceeded" : ""},
+                     is_busy ? HttpHeaders{{"retry-after", "1"}} : HttpHeaders{});
 }
 
 void Server::decorate(const HttpRequest& request, HttpHeaders& headers) const {

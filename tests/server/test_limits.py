@@ -159,6 +159,32 @@ def test_a_body_at_the_least_rate_is_taken(address):
         assert ask_on(sock, body[at + 400:]).status == 200
 
 
+def test_all_bodies_together_have_a_largest_size(start_server):
+    server = start_server("--max-bodies-bytes", 3_000_000)
+    address = ("127.0.0.1", server.port)
+    head = b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
+    held = []
+    for _ in range(2):
+        held.append(socket.create_connection(address, 10))
+        held[-1].sendall(head + b"{" + b" " * 1_200_000)
+    time.sleep(0.3)
+    crowded = socket.create_connection(address, 10)
+    try:
+        crowded.sendall(head + b"{" + b" " * 1_200_000)
+    except OSError:
+        pass
+    reply = ask_on(crowded, b"")
+    assert reply.status == 429
+    assert int(reply.headers["retry-after"]) >= 1
+    assert reply.json["error"]["type"] == "rate_limit_error"
+    for sock in held + [crowded]:
+        sock.close()
+    time.sleep(0.2)
+    large = http_request("/tokenize", {"prompt": "a" * 2_500_000})
+    for _ in range(3):  # nothing is left of them
+        assert ask(address, large).status == 200
+
+
 # --- Connections ---
 
 def test_connections_beyond_the_most_wait_for_their_turn(strict, address):

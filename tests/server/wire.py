@@ -271,6 +271,8 @@ class Client(asyncio.Protocol):
 
     def abort(self) -> None:
         """A reset."""
+        if self.is_closed:
+            return
         sock = self.transport.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
