@@ -29,7 +29,8 @@ void Admission::Permit::notify(std::function<void()> wake) {
   if (wake) wake();
 }
 
-Admission::Admission(const AdmissionLimits& limits, std::vector<KeyLimits> keys) : limits_(limits) {
+Admission::Admission(const AdmissionLimits& limits, const std::vector<KeyLimits>& keys)
+    : limits_(limits) {
   for (const KeyLimits& key : keys) {
     lines_.push_back({.max_running = key.running > 0 ? key.running : limits.key_running,
                       .max_queued = key.queued > 0 ? key.queued : limits.key_queued,

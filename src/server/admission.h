@@ -52,7 +52,7 @@ class Admission {
     int64_t running = 0;
     int64_t queued = 0;
   };
-  Admission(const AdmissionLimits& limits, std::vector<KeyLimits> keys);
+  Admission(const AdmissionLimits& limits, const std::vector<KeyLimits>& keys);
 
   // Null when there is no room. `key` is an index into the keys; none without keys.
   std::unique_ptr<Permit> enter(std::optional<size_t> key);
