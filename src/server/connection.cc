@@ -17,11 +17,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr size_t kReadBytes = 8 * 1024;
-constexpr size_t kMostUnread = 64 * 1024;     // then the client has to wait
-constexpr milliseconds kSlowWrite{100};       // then the sequence rests
-constexpr milliseconds kLinger{1'000};        // for a refused client to read the reply
-constexpr size_t kLingerBytes = 1024 * 1024;  // of a refused body that are thrown away
+constexpr size_t kReadBytes = size_t{8} * 1024;
+constexpr size_t kMostUnread = size_t{64} * 1024;     // then the client has to wait
+constexpr milliseconds kSlowWrite{100};               // then the sequence rests
+constexpr milliseconds kLinger{1'000};                // for a refused client to read the reply
+constexpr size_t kLingerBytes = size_t{1024} * 1024;  // of a refused body that are thrown away
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
@@ -109,7 +109,7 @@ Task<void> Connection::run() {
 // Reads all the time, also while a reply is made: that is how a leaving client is noticed.
 Task<void> Connection::receive() {
   const auto self = shared_from_this();
-  std::array<char, kReadBytes> buffer;
+  std::array<char, kReadBytes> buffer{};
   while (!has_ended_) {
     while (inbox_.size() >= kMostUnread && !has_ended_)
       co_await room_.wait();

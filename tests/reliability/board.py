@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "server"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "server")]
 
 from serving import Server  # noqa: E402,F401  (the scripts take it from here)
 
