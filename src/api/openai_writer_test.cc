@@ -125,6 +125,7 @@ std::vector<Json> chunks_of(std::string_view stream) {
   EXPECT_EQ(lines.back(), "[DONE]");
   lines.pop_back();
   std::vector<Json> chunks;
+  chunks.reserve(lines.size());
   for (const std::string& line : lines)
     chunks.push_back(parse_json(line, "event").value());
   return chunks;

@@ -17,7 +17,9 @@ const ingot::OpenAiParser& parser() {
                             "use_regex":false},"decoder":{"type":"ByteLevel"}})",
                         "tokenizer.json")
                         .value(),
-       .vocab = 100});
+       .vocab = 100,
+       .tool_format = ingot::ToolFormat::kHermes,
+       .reasoning = ingot::ReasoningMarks{"<think>", "</think>"}});
   return kParser;
 }
 
