@@ -54,7 +54,7 @@ def test_an_answer_is_the_one_that_the_api_gives(page, server):
 
 
 def test_text_appears_before_the_answer_is_complete(page):
-    set_sampling(page, max_tokens=100, extra='{"ignore_eos": true}')
+    set_sampling(page, max_tokens=600, extra='{"ignore_eos": true}')
     page.evaluate("""() => {
       window.lengths = [];
       new MutationObserver(() => lengths.push(document.querySelector('.message.assistant .body').textContent.length))
