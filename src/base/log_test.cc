@@ -103,7 +103,7 @@ TEST_F(LogThreadTest, WritesLinesInOrder) {
 
 TEST_F(LogThreadTest, AReaderThatStopsStopsNobody) {
   const int64_t before = log_lines_dropped();
-  LogThread thread(pipe_[1], 64 * 1024);
+  LogThread thread(pipe_[1], size_t{64} << 10);
   const std::string line(1000, 'x');
   for (int i = 0; i < 1000; ++i)  // a megabyte: more than the pipe and the buffer hold
     log_error("{}", line);

@@ -192,9 +192,11 @@ std::string FlagSources::text(const std::vector<std::string>& secrets) const {
     if (is_switch(*option)) values = {option->count() > 0 ? "true" : "false"};
     if (values.empty() && !takes_many(*option)) values = {option->get_default_str()};
     std::string value;
-    for (const std::string& one : values)
-      value += (value.empty() ? "" : ", ") + config_value_text(one);
-    if (takes_many(*option)) value = "[" + value + "]";
+    for (const std::string& one : values) {
+      if (!value.empty()) value += ", ";
+      value += config_value_text(one);
+    }
+    if (takes_many(*option)) value = fmt::format("[{}]", value);
     out += fmt::format("{}: {}  # {}\n", key, value, comment);
   }
   return out;

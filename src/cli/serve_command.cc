@@ -44,7 +44,7 @@ class ServeCommand : public Command {
     INGOT_TRY(take_settings(sources));
     if (prints_config_) return print(sources.text({"api-key"}));
     if (command_->get_option("--log-level")->count() == 0) set_log_level(LogLevel::kInfo);
-    const Status status = run_server({model_, engine_, serve_});
+    Status status = run_server({model_, engine_, serve_});
     if (status.is_ok() || serve_.log_format != "json") return status;
     log_error("{}", status.message());
     return {status.code(), ""};  // it has been told

@@ -82,6 +82,14 @@ void log_stacks() {
   }
 }
 
+[[noreturn]] void give_up(LogThread& log) {
+  const std::array fields = {LogField{"exit_code", int64_t{kStuckExitCode}}};
+  log_event(LogLevel::kError, "the engine is stuck: giving up", fields);
+  log.flush(std::chrono::seconds(2));
+  // Nothing is destroyed: the stuck thread would have to be waited for.
+  std::_Exit(kStuckExitCode);
+}
+
 // Health first: the rest takes a while.
 WatchdogActions watchdog_actions(Server& server, LogThread& log) {
   return {
@@ -98,14 +106,7 @@ WatchdogActions watchdog_actions(Server& server, LogThread& log) {
             server.set_stuck(false);
             log_warning("the engine moves again");
           },
-      .on_given_up =
-          [&log] {
-            const std::array fields = {LogField{"exit_code", int64_t{kStuckExitCode}}};
-            log_event(LogLevel::kError, "the engine is stuck: giving up", fields);
-            log.flush(std::chrono::seconds(2));
-            // Nothing is destroyed: the stuck thread would have to be waited for.
-            std::_Exit(kStuckExitCode);
-          },
+      .on_given_up = [&log] { give_up(log); },
   };
 }
 
@@ -136,6 +137,7 @@ Status run_server(const ServeSettings& settings) {
   const ServeFlags& serve = settings.serve;
   set_log_format(serve.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
   LogThread log;
+  std::optional<ExitGuard> guard;  // outlives the engine, whose end it watches
   log_start(settings);
   INGOT_TRY(EngineFlags flags, engine_flags(settings.engine, settings.model));
   INGOT_TRY(ServerOptions options, server_options(serve, settings.model, flags));
@@ -157,6 +159,8 @@ Status run_server(const ServeSettings& settings) {
   }
   announce(serve, *http, server);
   serve_until_told(serve, *http, server);
+  if (serve.watchdog_seconds > 0)
+    guard.emplace(milliseconds(serve.watchdog_seconds), [&log] { give_up(log); });
   log_message(LogLevel::kInfo, "stopped");
   return Status::ok();
 }

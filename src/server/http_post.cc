@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kReplyBytes = 16 * 1024;  // of its head; the rest is of no interest
+constexpr size_t kReplyBytes = size_t{16} << 10;  // of its head; the rest is of no interest
 constexpr std::chrono::milliseconds kStopCheck{50};
 
 // What an operation waits for.
@@ -191,7 +191,7 @@ std::string request_text(const HttpPost& post) {
 // "HTTP/1.1 200 ..." once it has come.
 Result<int> read_status(Wire& wire) {
   std::string reply;
-  std::array<char, 1024> buffer;
+  std::array<char, 1024> buffer{};
   while (reply.find("\r\n\r\n") == std::string::npos && reply.size() < kReplyBytes) {
     INGOT_TRY(const size_t size, wire.read(buffer));
     if (size == 0) break;

@@ -5,7 +5,7 @@
 
 namespace ingot {
 
-ServerMetrics::ServerMetrics(Options options)
+ServerMetrics::ServerMetrics(const Options& options)
     : vllm_(options.model_name, options.context, options.cache_config),
       ingot_(options.model_name, options.version) {}
 

@@ -26,7 +26,7 @@ class ServerMetrics {
     // The settings of the KV cache, as vLLM names them.
     std::vector<std::pair<std::string, std::string>> cache_config = {};
   };
-  explicit ServerMetrics(Options options);
+  explicit ServerMetrics(const Options& options);
 
   // Once for each prompt, when it is over.
   void count(const RequestTimes& times, RequestEnd end);

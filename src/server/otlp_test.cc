@@ -27,7 +27,7 @@ class Collector {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
+    (void)::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
     ::listen(listener_, 16);
     socklen_t size = sizeof(address);
     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
@@ -46,7 +46,7 @@ class Collector {
     while (!stop.stop_requested()) {
       const int client = ::accept(listener_, nullptr, nullptr);
       if (client < 0) return;
-      std::array<char, 65536> buffer;
+      std::array<char, 65536> buffer{};
       const ssize_t size = ::recv(client, buffer.data(), buffer.size(), 0);
       constexpr std::string_view kReply = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
       while (!answers_ && !stop.stop_requested())

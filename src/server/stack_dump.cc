@@ -67,9 +67,9 @@ std::string describe(void* address) {
   Dl_info info{};
   const auto at = reinterpret_cast<uintptr_t>(address);
   // One back: a return address may be the first of the next function.
-  if (::dladdr(reinterpret_cast<void*>(at - 1), &info) == 0) return fmt::format("{:#x}", at);
-  const std::string place = fmt::format("{}+{:#x}", file_name(info.dli_fname),
-                                        at - reinterpret_cast<uintptr_t>(info.dli_fbase));
+  if (::dladdr(static_cast<char*>(address) - 1, &info) == 0) return fmt::format("{:#x}", at);
+  std::string place = fmt::format("{}+{:#x}", file_name(info.dli_fname),
+                                  at - reinterpret_cast<uintptr_t>(info.dli_fbase));
   if (info.dli_sname == nullptr) return place;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> readable(

@@ -66,4 +66,13 @@ void Watchdog::run(const std::stop_token& stop) const {
   }
 }
 
+ExitGuard::ExitGuard(std::chrono::milliseconds limit, std::function<void()> on_late)
+    : thread_([limit, on_late = std::move(on_late)](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any never;
+        std::unique_lock lock(mutex);
+        never.wait_for(lock, stop, limit, [] { return false; });
+        if (!stop.stop_requested()) on_late();
+      }) {}
+
 }  // namespace ingot

@@ -56,4 +56,14 @@ class Watchdog {
   std::jthread thread_;  // last: it uses all of the above
 };
 
+// For the end of a server: destroying an engine waits for its step, which may be the stuck one.
+// Unless this is destroyed within `limit`, `on_late` is called, on a thread of its own.
+class ExitGuard {
+ public:
+  ExitGuard(std::chrono::milliseconds limit, std::function<void()> on_late);
+
+ private:
+  std::jthread thread_;
+};
+
 }  // namespace ingot

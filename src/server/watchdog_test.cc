@@ -89,5 +89,16 @@ TEST(Watchdog, GivesUpAfterTheGrace) {
   EXPECT_EQ(stuck, 1);
 }
 
+TEST(ExitGuard, IsCalledOnlyWhenItIsLate) {
+  std::atomic<int> late = 0;
+  {
+    const ExitGuard in_time(1h, [&] { ++late; });
+  }
+  EXPECT_EQ(late, 0);
+  const ExitGuard too_late(1ms, [&] { ++late; });
+  while (late == 0)
+    std::this_thread::sleep_for(1ms);
+}
+
 }  // namespace
 }  // namespace ingot

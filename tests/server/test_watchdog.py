@@ -72,6 +72,15 @@ def test_a_stopped_process_is_no_reason_for_an_alarm(start_server):
     assert "no progress" not in server.log
 
 
+def test_a_stuck_engine_does_not_keep_a_server_from_ending(start_server):
+    server = start_server("--watchdog-timeout", 5, "--watchdog-grace", 60, "--drain", 0.1,
+                          env={"INGOT_FAULT": "step:hang@2"})
+    threading.Thread(target=ask, args=(server,), daemon=True).start()
+    assert wait_for(lambda: server.metric("vllm:generation_tokens_total") >= 1, 20)
+    server.process.terminate()
+    assert server.process.wait(60) == 70
+
+
 @pytest.mark.parametrize("flags", [("--watchdog-timeout", 0)])
 def test_it_can_be_switched_off(start_server, flags):
     server = start_server(*flags, env={"INGOT_FAULT": "step:hang@2"})
