@@ -21,9 +21,8 @@ class BenchCommand : public Command {
         app.add_subcommand("bench", "Measure how fast servers, requests, model and kernels are");
     command->footer(kFooter);
     command->require_subcommand(1);
-    for (const auto make :
-         {make_bench_serve_command, make_bench_throughput_command, make_bench_latency_command,
-          make_bench_kernels_command}) {
+    for (const auto make : {make_bench_serve_command, make_bench_throughput_command,
+                            make_bench_latency_command, make_bench_kernels_command}) {
       Entry entry{make(), nullptr};
       entry.parser = entry.command->add_to(*command);
       entries_.push_back(std::move(entry));
