@@ -76,7 +76,7 @@ INTEGERS = {
     "priority": [], "prompt_logprobs": [-1, 21, 10**6], "beam_width": [0, -1, 65, 10**9],
 }
 ONLY_CHAT = {"top_logprobs": [-1, 21, 10**6]}
-ONLY_TEXT = {"logprobs": [-1, 21, 10**6]}
+ONLY_TEXT = {"logprobs": [-1, 21, 10**6], "truncate_prompt_tokens": [-1000]}
 FLAGS = ["stream", "ignore_eos", "use_beam_search", "skip_special_tokens", "include_stop_str_in_output",
          "return_token_ids", "penalize_prompt"]
 NO_FLAG = ["true", "", 1, 0, [], {}, 1.5]
@@ -288,7 +288,7 @@ REFUSED_FIELDS = {  # what would fetch, run or constrain something
            "documents": [{"text": "x"}], "response_format": {"type": "json_schema"},
            "tool_choice": {"type": "function", "function": {"name": "f"}}},
     TEXT: {"suffix": "x", "prompt_embeds": "AAAA", "guided_grammar": "r0 ::= r1", "grammar": "(" * 50_000,
-           "response_format": {"type": "json_object"}, "truncate_prompt_tokens": 1},
+           "response_format": {"type": "json_object"}},
     CLAUDE: {"container": "x", "mcp_servers": [{"url": "http://x"}], "output_format": {"type": "json"}},
     "/api/chat": {"format": "json"}, "/api/generate": {"format": {"type": "object"}, "template": "{{ x }}",
                                                        "suffix": "x", "context": [1], "images": ["AAAA"]},

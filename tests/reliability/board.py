@@ -61,6 +61,23 @@ def holdings(pid: int) -> Holdings:
                     cpu=(int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"))
 
 
+def thread_times(pid: int) -> dict[str, tuple[float, float]]:
+    """Of each thread: the seconds it ran, and those it waited for a processor."""
+    threads = {}
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            ran, waited, _ = map(int, Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split())
+        except OSError:
+            continue  # it has just ended
+        threads[task] = (ran / 1e9, waited / 1e9)
+    return threads
+
+
+def longest_wait(before: dict, after: dict) -> float:
+    """How long the unluckiest thread waited for a processor in between."""
+    return max(waited - before.get(task, (0, 0))[1] for task, (_, waited) in after.items())
+
+
 class FairClock:
     """Time as the server's engine had it: without what it waited for a processor because others than
     the server were using it. Speeds by this clock can be compared on a busy machine."""
@@ -70,15 +87,7 @@ class FairClock:
         self.mark = self._read()
 
     def _read(self) -> tuple:
-        threads = {}
-        for task in os.listdir(f"/proc/{self.pid}/task"):
-            try:
-                text = Path(f"/proc/{self.pid}/task/{task}/schedstat").read_text()
-            except OSError:
-                continue  # it has just ended
-            ran, waited, _ = map(int, text.split())
-            threads[task] = (ran / 1e9, waited / 1e9)
-        return time.monotonic(), threads
+        return time.monotonic(), thread_times(self.pid)
 
     def lap(self) -> float:
         """Seconds since the last lap."""

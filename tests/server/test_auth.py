@@ -128,7 +128,7 @@ def test_prefixes_can_be_shared(start_server):
 
 def test_a_key_has_its_own_bounds(address):
     """One of alice's runs, one waits, the third is refused; bob is served meanwhile."""
-    long = {"prompt": "Once", "max_tokens": 400, "ignore_eos": True, "stream": True, "seed": 1}
+    long = {"prompt": "Once", "max_tokens": 1000, "ignore_eos": True, "stream": True, "seed": 1}
     held = []
     for _ in range(2):
         sock = socket.create_connection(address, 30)

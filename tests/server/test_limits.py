@@ -15,7 +15,7 @@ COMPLETION = {"prompt": "Once upon a time", "max_tokens": 4, "temperature": 0}
 @pytest.fixture(scope="module")
 def strict(binary):
     """A server with bounds that a test can reach soon."""
-    with Server(binary, "--header-timeout", 0.6, "--body-grace", 0.5, "--min-body-rate", 1000,
+    with Server(binary, "--header-timeout", 0.6, "--body-grace", 0.5, "--min-body-rate", 400,
                 "--keep-alive", 0.5, "--max-body-bytes", 10_000, "--max-connections", 12) as server:
         yield server
 
@@ -153,7 +153,7 @@ def test_a_body_at_the_least_rate_is_taken(address):
     with socket.create_connection(address, 10) as sock:
         sock.sendall(b"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
                      % len(body))
-        for at in range(0, len(body) - 400, 400):  # 2,000 a second: twice the least
+        for at in range(0, len(body) - 400, 400):  # several times the least: machines may be busy
             sock.sendall(body[at:at + 400])
             time.sleep(0.2)
         assert ask_on(sock, body[at + 400:]).status == 200
