@@ -15,9 +15,11 @@ TEST(TargetSet, ReferenceIsScalarAlone) {
   EXPECT_EQ(TargetSet::parse("scalar")->to_string(), "scalar");
 }
 
-TEST(TargetSet, ANamedTargetBringsTheReferencesWithIt) {
+TEST(TargetSet, ANamedTargetBringsWhatItBuildsOn) {
   if (!TargetSet::of_this_machine().has(Target::kAvx2)) GTEST_SKIP() << "no AVX2 here";
   EXPECT_EQ(TargetSet::parse("avx2")->to_string(), "avx2 scalar");
+  if (!TargetSet::of_this_machine().has(Target::kAvx512)) GTEST_SKIP() << "no AVX-512 here";
+  EXPECT_EQ(TargetSet::parse("avx512")->to_string(), "avx512 avx2 scalar");
 }
 
 TEST(TargetSet, RefusesUnknownNamesAndSaysWhatThereIs) {
