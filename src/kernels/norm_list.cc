@@ -7,6 +7,9 @@
 #if INGOT_X86
 #include "kernels/cpu/avx2/norm.h"
 #endif
+#if INGOT_ARM
+#include "kernels/cpu/neon/norm.h"
+#endif
 
 namespace ingot {
 namespace {
@@ -14,6 +17,9 @@ namespace {
 constexpr NormKernel kNormKernels[] = {
 #if INGOT_X86
     {"norm_avx2", Target::kAvx2, cpu::norm_avx2},
+#endif
+#if INGOT_ARM
+    {"norm_neon", Target::kNeon, cpu::norm_neon},
 #endif
     {"norm_ref", Target::kScalar, ref::norm},
 };

@@ -7,6 +7,9 @@
 #if INGOT_X86
 #include "kernels/cpu/avx2/rope.h"
 #endif
+#if INGOT_ARM
+#include "kernels/cpu/neon/rope.h"
+#endif
 
 namespace ingot {
 namespace {
@@ -14,6 +17,9 @@ namespace {
 constexpr RopeKernel kRopeKernels[] = {
 #if INGOT_X86
     {"rope_avx2", Target::kAvx2, cpu::rope_avx2},
+#endif
+#if INGOT_ARM
+    {"rope_neon", Target::kNeon, cpu::rope_neon},
 #endif
     {"rope_ref", Target::kScalar, ref::rope},
 };
