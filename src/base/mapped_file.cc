@@ -160,6 +160,18 @@ void MappedFile::prefetch() const {
   if (slot_ >= 0) ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_WILLNEED);
 }
 
+void MappedFile::release(std::span<const std::byte> bytes) {
+  constexpr uintptr_t kPage = 4096;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(bytes.data()) + kPage - 1) / kPage * kPage;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size()) / kPage * kPage;
+  if (begin >= end) return;
+  for (const Mapping& mapping : g_mappings) {
+    if (begin < mapping.begin.load() || end > mapping.end.load()) continue;
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    return;
+  }
+}
+
 Result<std::string> read_small_file(const std::filesystem::path& path, uint64_t limit_bytes) {
   Descriptor file;
   INGOT_TRY(const struct stat info, open_regular(path, file));

@@ -33,6 +33,9 @@ class MappedFile {
   Status check_intact() const;
   // Tells the kernel the bytes will be needed soon.
   void prefetch() const;
+  // Tells it that these, part of some mapped file, will not: they leave this process's memory (and
+  // come back when read). Bytes that are in no mapped file stay as they are.
+  static void release(std::span<const std::byte> bytes);
 
  private:
   MappedFile() = default;

@@ -85,7 +85,7 @@ class KernelBench {
  public:
   KernelBench(const Exec& exec, const Sizes& sizes) : exec_(exec), sizes_(sizes) {}
 
-  void linear(const LinearKernel& kernel);
+  void linear(const LinearKernel& kernel, Layout layout);
   void pack(const PackKernel& kernel);
   void decode_attention(const AttentionKernel& kernel);
   void prompt_attention(const AttentionKernel& kernel, int64_t context);
@@ -99,24 +99,41 @@ class KernelBench {
   std::vector<KernelRecord> records_;
 };
 
-void KernelBench::linear(const LinearKernel& kernel) {
+void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
   const int64_t rows = sizes_.rows;
   const int64_t cols = sizes_.cols;
-  const auto row_bytes =
-      static_cast<int64_t>(storage_bytes(kernel.layout, CheckedSize(cols)).value_or(0));
-  const auto matrix_bytes = static_cast<size_t>(row_bytes * rows);
+  const auto row_bytes = static_cast<int64_t>(storage_bytes(layout, CheckedSize(cols)).value_or(0));
+  const std::vector<std::byte> file =
+      random_weights(layout, cols, static_cast<size_t>(row_bytes * rows));
+  const bool is_packed = kernel.packing != Packing::kRows;
+  const int64_t panels = (rows + kPanelRows - 1) / kPanelRows;
+  const int64_t stride = is_packed ? panel_shape(kernel.packing, cols).panel : row_bytes;
+  const auto matrix_bytes = static_cast<size_t>(is_packed ? stride * panels : row_bytes * rows);
   const size_t matrices = sizes_.stream_bytes / matrix_bytes + 1;
-  const std::vector<std::byte> weights =
-      random_weights(kernel.layout, cols, matrix_bytes * matrices);
+  WeightMemory memory;
+  auto allocated = memory.allocate(matrix_bytes * matrices);
+  if (!allocated.is_ok()) return;
+  std::byte* weights = *allocated;
+  for (size_t i = 0; i < matrices; ++i) {
+    std::byte* to = weights + i * matrix_bytes;
+    if (i > 0) {
+      std::memcpy(to, weights, matrix_bytes);
+    } else if (is_packed) {
+      pack_panels({layout, file.data(), row_bytes, rows, cols}, kernel.packing, 0, panels, to);
+    } else {
+      std::memcpy(to, file.data(), matrix_bytes);
+    }
+  }
   const std::vector<float> input = normals(cols * sizes_.prompt_tokens, 2);
   std::vector<float> y(static_cast<size_t>(rows * sizes_.prompt_tokens));
 
   const auto run = [&](int64_t tokens, size_t count) {
     Activations x(TargetSet::of_this_machine());
     x.set(input.data(), tokens, cols);
-    LinearArgs args{.layout = kernel.layout,
+    LinearArgs args{.layout = layout,
                     .weights = nullptr,
-                    .weight_row_bytes = row_bytes,
+                    .weight_stride = stride,
+                    .rows = rows,
                     .cols = cols,
                     .x = x.rows(kernel.activation, exec_),
                     .tokens = tokens,
@@ -124,10 +141,12 @@ void KernelBench::linear(const LinearKernel& kernel) {
                     .y_stride = rows,
                     .bias = nullptr};
     for (size_t i = 0; i < count; ++i) {
-      args.weights = weights.data() + i * matrix_bytes;
-      exec_.for_ranges(rows, 16, [&](int64_t begin, int64_t end) { kernel.run(args, begin, end); });
+      args.weights = weights + i * matrix_bytes;
+      exec_.for_ranges(rows, kPanelRows,
+                       [&](int64_t begin, int64_t end) { kernel.run(args, begin, end); });
     }
   };
+  const std::string name = fmt::format("{} {}", kernel.name, info(layout).name);
   const bool is_scalar = kernel.target == Target::kScalar;
   const size_t streamed = is_scalar ? 1 : matrices;
   const int64_t many =
@@ -135,18 +154,22 @@ void KernelBench::linear(const LinearKernel& kernel) {
   const double weights_of_one = static_cast<double>(rows) * static_cast<double>(cols);
   const bool is_float = kernel.activation == ActivationLayout::kF32;
 
-  KernelRecord& one = records_.emplace_back(
-      timed(exec_, is_scalar ? 3 : sizes_.repeats, kernel.name,
-            fmt::format("1 token, {} x {}", rows, cols), [&] { run(1, streamed); }));
-  one.seconds /= static_cast<double>(streamed);
-  one.bytes = static_cast<double>(matrix_bytes);
-  one.ops = 2 * weights_of_one;
-  one.is_float = is_float;
-  KernelRecord& prompt = records_.emplace_back(
-      timed(exec_, std::min(3, sizes_.repeats), kernel.name,
-            fmt::format("{} tokens, {} x {}", many, rows, cols), [&] { run(many, 1); }));
-  prompt.ops = 2 * weights_of_one * static_cast<double>(many);
-  prompt.is_float = is_float;
+  const auto record = [&](int64_t tokens, size_t count, int repeats) -> KernelRecord& {
+    KernelRecord& made = records_.emplace_back(
+        timed(exec_, repeats, name, fmt::format("{} tokens, {} x {}", tokens, rows, cols),
+              [&] { run(tokens, count); }));
+    made.seconds /= static_cast<double>(count);
+    made.ops = 2 * weights_of_one * static_cast<double>(tokens);
+    made.is_float = is_float;
+    return made;
+  };
+  record(1, streamed, is_scalar ? 3 : sizes_.repeats).bytes = static_cast<double>(matrix_bytes);
+  if (is_scalar) {
+    record(many, 1, 1);
+    return;
+  }
+  for (const int64_t tokens : {int64_t{4}, int64_t{8}, int64_t{16}, int64_t{32}, many})
+    record(tokens, tokens < 32 ? streamed : 1, std::min(3, sizes_.repeats));
 }
 
 void KernelBench::pack(const PackKernel& kernel) {
@@ -277,15 +300,23 @@ std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptio
   const Sizes sizes = options.is_quick ? kQuick : Sizes{};
   KernelBench bench(exec, sizes);
   const TargetSet targets = TargetSet::of_this_machine();
-  std::vector<std::pair<const char*, std::function<void()>>> todo;
-  const auto add = [&](const char* name, Target target, std::function<void()> run) {
+  std::vector<std::pair<std::string, std::function<void()>>> todo;
+  const auto add = [&](std::string name, Target target, std::function<void()> run) {
     if (!targets.has(target)) return;
     if (options.part.empty() && target == Target::kScalar) return;  // slow; ask for them by name
-    if (std::string_view(name).find(options.part) == std::string_view::npos) return;
-    todo.emplace_back(name, std::move(run));
+    if (name.find(options.part) == std::string::npos) return;
+    todo.emplace_back(std::move(name), std::move(run));
   };
-  for (const LinearKernel& kernel : linear_kernels())
-    add(kernel.name, kernel.target, [&] { bench.linear(kernel); });
+  for (size_t i = 0; i < kLayoutCount; ++i) {
+    const auto layout = static_cast<Layout>(i);
+    const LinearKernel* best = choose_linear(layout, sizes.cols, targets);
+    if (best == nullptr) continue;
+    for (const LinearKernel& kernel : linear_kernels()) {
+      if (kernel.packing != best->packing) continue;
+      add(fmt::format("{} {}", kernel.name, info(layout).name), kernel.target,
+          [&bench, &kernel, layout] { bench.linear(kernel, layout); });
+    }
+  }
   for (const PackKernel& kernel : pack_kernels())
     add(kernel.name, kernel.target, [&] { bench.pack(kernel); });
   for (const AttentionKernel& kernel : attention_kernels()) {

@@ -9,32 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "kernels/activation_layout.h"
 #include "kernels/exec.h"
 #include "kernels/target.h"
 
 namespace ingot {
-
-enum class ActivationLayout : uint8_t {
-  kF32,     // [tokens, cols] floats, as they are
-  kQ8G32,   // int8 codes with a scale and a sum per 32 values
-  kQ8G256,  // int8 codes with a scale per 256 values and a sum per 16
-};
-
-// 256 columns of a packed row. value = scale * code, code = round(value / scale) in [-127, 127],
-// scale = max|value| / 127. A group of zeros has scale 0; one with a NaN or an infinity has scale
-// NaN and codes 0, so that what is wrong shows in every output that reads it.
-inline constexpr int64_t kPackedColumns = 256;
-struct Q8G32 {  // when cols is no multiple of 256, the groups past the end are zero
-  float scales[8];
-  int32_t sums[8];  // of each 32 codes
-  int8_t codes[kPackedColumns];
-  int32_t padding;  // rows of 320-byte blocks would meet in a few sets of the cache: 15% slower
-};
-struct Q8G256 {
-  float scale;
-  int16_t sums[16];  // of each 16 codes
-  int8_t codes[kPackedColumns];
-};
 
 // Columns that one scale covers; a row must fill whole groups.
 constexpr int64_t activation_group(ActivationLayout layout) {
@@ -78,7 +57,7 @@ class Activations {
     std::vector<std::byte> bytes;
     bool is_ready = false;
   };
-  std::array<Packed, 3> packed_;
+  std::array<Packed, kActivationLayouts> packed_;
 };
 
 }  // namespace ingot

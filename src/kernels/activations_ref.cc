@@ -50,6 +50,7 @@ void pack_q8g32(const PackArgs& args, int64_t begin, int64_t end) {
         int8_t* codes = block.codes + group * 32;
         block.scales[group] = quantize(x + col + group * 32, 32, codes);
         block.sums[group] = sum(codes, 32);
+        block.weighed[group] = block.scales[group] * static_cast<float>(block.sums[group]);
       }
     }
   }
@@ -65,7 +66,9 @@ void pack_q8g256(const PackArgs& args, int64_t begin, int64_t end) {
       Q8G256& block = blocks[col / kPackedColumns];
       block.scale = quantize(x + col, kPackedColumns, block.codes);
       for (int64_t group = 0; group < 16; ++group)
-        block.sums[group] = static_cast<int16_t>(sum(block.codes + group * 16, 16));
+        block.sums_of_16[group] = static_cast<int16_t>(sum(block.codes + group * 16, 16));
+      for (int64_t group = 0; group < 8; ++group)
+        block.sums_of_32[group] = static_cast<int16_t>(sum(block.codes + group * 32, 32));
     }
   }
 }

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/linear.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+
+#include "base/check.h"
 
 namespace ingot {
 namespace {
 
-// Two threads never write one cache line of y when it has a single token.
-constexpr int64_t kRowGrain = 16;
 // The strictest alignment of any block struct; files align far coarser.
 constexpr uintptr_t kBlockAlignment = 4;
+
+int64_t panels_of(int64_t rows) {
+  return (rows + kPanelRows - 1) / kPanelRows;
+}
 
 }  // namespace
 
 Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bias,
-                            TargetSet targets) {
+                            TargetSet targets, WeightMemory& memory, const Exec& exec) {
   const uint64_t rows = weights.rows();
   const uint64_t cols = weights.cols();
   const LayoutInfo& layout = info(weights.layout);
@@ -38,19 +44,36 @@ Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bi
   linear.kernel_ = choose_linear(weights.layout, static_cast<int64_t>(cols), targets);
   if (linear.kernel_ == nullptr)
     return Status::unsupported("{} is no layout for weights of a linear layer", layout.name);
-  linear.weights_ = weights;
+  linear.layout_ = weights.layout;
   linear.bias_ = bias;
   linear.rows_ = static_cast<int64_t>(rows);
   linear.cols_ = static_cast<int64_t>(cols);
+  linear.weights_ = weights.bytes.data();
+  linear.weight_stride_ = static_cast<int64_t>(weights.row_bytes());
+  linear.weight_bytes_ = weights.bytes.size();
+  if (!linear.is_packed()) return linear;
+
+  const int64_t panels = panels_of(linear.rows_);
+  const Packing packing = linear.kernel_->packing;
+  linear.weight_stride_ = panel_shape(packing, linear.cols_).panel;
+  linear.weight_bytes_ = static_cast<size_t>(panels * linear.weight_stride_);
+  INGOT_TRY(std::byte * packed, memory.allocate(linear.weight_bytes_));
+  const PanelSource source{weights.layout, weights.bytes.data(),
+                           static_cast<int64_t>(weights.row_bytes()), linear.rows_, linear.cols_};
+  exec.for_ranges(panels, 1, [&](int64_t begin, int64_t end) {
+    pack_panels(source, packing, begin, end, packed);
+  });
+  linear.weights_ = packed;
   return linear;
 }
 
-void Linear::run(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
+LinearArgs Linear::args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
   INGOT_CHECK(is_bound() && x.cols() == cols_ && y_stride >= rows_);
-  const LinearArgs args{
-      .layout = weights_.layout,
-      .weights = weights_.bytes.data(),
-      .weight_row_bytes = static_cast<int64_t>(weights_.row_bytes()),
+  return {
+      .layout = layout_,
+      .weights = weights_,
+      .weight_stride = weight_stride_,
+      .rows = rows_,
       .cols = cols_,
       .x = x.rows(kernel_->activation, exec),
       .tokens = x.tokens(),
@@ -58,8 +81,32 @@ void Linear::run(const Exec& exec, Activations& x, float* y, int64_t y_stride) c
       .y_stride = y_stride,
       .bias = bias_.empty() ? nullptr : bias_.data(),
   };
-  exec.for_ranges(rows_, kRowGrain,
-                  [&](int64_t begin, int64_t end) { kernel_->run(args, begin, end); });
+}
+
+void Linear::run(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
+  const LinearOutput output{this, y, y_stride};
+  run_linears(exec, x, {&output, 1});
+}
+
+void run_linears(const Exec& exec, Activations& x, std::span<const LinearOutput> outputs) {
+  INGOT_CHECK(outputs.size() <= kMostLinearsTogether);
+  std::array<LinearArgs, kMostLinearsTogether> args;
+  int64_t panels = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    args[i] = outputs[i].linear->args(exec, x, outputs[i].y, outputs[i].y_stride);
+    panels += panels_of(args[i].rows);
+  }
+  exec.for_ranges(panels, 1, [&](int64_t begin, int64_t end) {
+    for (size_t i = 0; i < outputs.size() && end > 0; ++i) {
+      const int64_t own = panels_of(args[i].rows);
+      if (begin < own) {
+        outputs[i].linear->kernel_->run(args[i], std::max<int64_t>(begin, 0) * kPanelRows,
+                                        std::min(end * kPanelRows, args[i].rows));
+      }
+      begin -= own;
+      end -= own;
+    }
+  });
 }
 
 }  // namespace ingot

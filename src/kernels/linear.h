@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = W x (+ bias): the op in which a model spends its time. One kernel per layout and target.
-// Each y[token][row] is accumulated over the columns in one fixed order that depends on the layout,
-// the target and the number of columns only: never on the number of tokens, the row split or the
-// threads.
+// y = W x (+ bias): the op in which a model spends its time. One kernel per packing and target.
+// Each y[token][row] is accumulated over the columns in one fixed order that depends on the
+// packing, the target and the number of columns only: never on the number of tokens, the row split
+// or the threads.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,19 @@
 #include "blocks/layout.h"
 #include "kernels/activations.h"
 #include "kernels/exec.h"
+#include "kernels/panel.h"
 #include "kernels/target.h"
+#include "kernels/weight_memory.h"
 #include "tensor/tensor_view.h"
 
 namespace ingot {
 
 struct LinearArgs {
-  Layout layout;             // of the weights; kernels that decode any layout ask it
-  const std::byte* weights;  // [rows, cols], rows contiguous; blocks aligned to their struct
-  int64_t weight_row_bytes;
-  int64_t cols;        // a multiple of the layout's and the activation's group
+  Layout layout;             // of the file's rows, for Packing::kRows
+  const std::byte* weights;  // panels; for kRows rows, whose blocks are aligned to their struct
+  int64_t weight_stride;     // bytes from one panel to the next; for kRows from row to row
+  int64_t rows;
+  int64_t cols;        // a multiple of the packing's and the activation's group
   const std::byte* x;  // [tokens] rows in the kernel's activation layout, contiguous
   int64_t tokens;
   float* y;  // [tokens, y_stride]; written at columns [begin, end)
@@ -29,42 +32,63 @@ struct LinearArgs {
 };
 
 struct LinearKernel {
-  const char* name;  // op_layout_target
-  Layout layout;
+  const char* name;  // op_packing_target
+  Packing packing;
   Target target;
   ActivationLayout activation;
-  // Computes weight rows [begin, end) for all tokens. The scalar references take any cols that fill
-  // whole weight blocks when the activation is kF32.
+  // Computes weight rows [begin, end) for all tokens; begin is a multiple of kPanelRows, and end is
+  // one or the last row.
   void (*run)(const LinearArgs& args, int64_t begin, int64_t end);
 };
 
 std::span<const LinearKernel> linear_kernels();
 // Best kernel for a weight of this layout and width; null only for layouts that are no weights
-// (integers). Falls back to decoding rows to float where a layout has no kernel of its own.
+// (integers). Falls back to decoding rows to float where a layout has no packing.
 const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets);
 
-// A weight with its kernel, bound at load: the only thing the decoder sees. Immutable; thread-safe.
+// A weight with its kernel, packed and bound at load: the only thing the decoder sees. Immutable;
+// thread-safe.
 class Linear {
  public:
   Linear() = default;
-  // Views must outlive it. `bias` may be empty.
+  // Packs the weight into `memory`, which must outlive it, as must `bias` (may be empty); a weight
+  // that is used as it lies in the file (see is_packed) must outlive it too.
   static Result<Linear> bind(const TensorView& weights, std::span<const float> bias,
-                             TargetSet targets);
+                             TargetSet targets, WeightMemory& memory, const Exec& exec);
 
   bool is_bound() const { return kernel_ != nullptr; }
+  bool is_packed() const { return kernel_->packing != Packing::kRows; }
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  size_t weight_bytes() const { return weights_.bytes.size(); }
+  size_t weight_bytes() const { return weight_bytes_; }  // read by a step of one token
   const LinearKernel& kernel() const { return *kernel_; }
   // y [tokens, y_stride]: y_stride >= rows().
   void run(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
 
  private:
+  LinearArgs args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
+
   const LinearKernel* kernel_ = nullptr;
-  TensorView weights_;
+  Layout layout_ = Layout::kF32;
+  const std::byte* weights_ = nullptr;
+  int64_t weight_stride_ = 0;
+  size_t weight_bytes_ = 0;
   std::span<const float> bias_;
   int64_t rows_ = 0;
   int64_t cols_ = 0;
+
+  friend void run_linears(const Exec& exec, Activations& x,
+                          std::span<const struct LinearOutput> outputs);
 };
+
+// Several weights of one input (q, k and v; gate and up) in one pass: one barrier instead of one
+// each.
+struct LinearOutput {
+  const Linear* linear;
+  float* y;
+  int64_t y_stride;
+};
+inline constexpr size_t kMostLinearsTogether = 4;
+void run_linears(const Exec& exec, Activations& x, std::span<const LinearOutput> outputs);
 
 }  // namespace ingot

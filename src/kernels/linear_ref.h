@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar linear kernels, entered in linear_list.cc: the slow twins of every fast one.
+// Scalar references of the linear kernels: a few lines each, for every packing of their family.
 #pragma once
 
 #include "kernels/linear.h"
 
 namespace ingot::ref {
 
-// Any layout: decodes rows to float, sums in double.
-void linear_decode(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_rows(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_floats(const LinearArgs& args, Packing packing, int64_t begin, int64_t end);
+void linear_groups(const LinearArgs& args, Packing packing, int64_t begin, int64_t end);
+void linear_blocks(const LinearArgs& args, Packing packing, int64_t begin, int64_t end);
 
-// Activations in groups of 32.
-void linear_q4_0(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_q4_1(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_q5_0(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_q5_1(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_q8_0(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_iq4_nl(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_mxfp4(const LinearArgs& args, int64_t begin, int64_t end);
-
-// Activations in groups of 256.
-void linear_q2_k(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_q3_k(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_q4_k(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_q5_k(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_q6_k(const LinearArgs& args, int64_t begin, int64_t end);
-void linear_iq4_xs(const LinearArgs& args, int64_t begin, int64_t end);
+// Whole-number value of every code of a row's run of 32 columns.
+void read_run(const std::byte* run, const PackingInfo& facts, int64_t row, int (&values)[32]);
 
 }  // namespace ingot::ref

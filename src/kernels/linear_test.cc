@@ -55,10 +55,11 @@ std::vector<float> run(const LinearKernel& kernel, const Problem& problem, int64
   Activations x(TargetSet::scalar_only());
   x.set(problem.x.data(), problem.tokens, problem.cols);
   std::vector<float> y = poisoned(problem.tokens * problem.rows);
-  const LinearArgs args{
+  LinearArgs args{
       .layout = problem.layout,
       .weights = problem.weights.data(),
-      .weight_row_bytes = static_cast<int64_t>(problem.view().row_bytes()),
+      .weight_stride = static_cast<int64_t>(problem.view().row_bytes()),
+      .rows = problem.rows,
       .cols = problem.cols,
       .x = x.rows(kernel.activation, exec),
       .tokens = problem.tokens,
@@ -66,9 +67,31 @@ std::vector<float> run(const LinearKernel& kernel, const Problem& problem, int64
       .y_stride = problem.rows,
       .bias = problem.bias.data(),
   };
+  std::vector<std::byte> packed;
+  if (kernel.packing != Packing::kRows) {
+    const PanelSource source{problem.layout, args.weights, args.weight_stride, problem.rows,
+                             problem.cols};
+    const int64_t panels = (problem.rows + kPanelRows - 1) / kPanelRows;
+    args.weight_stride = panel_shape(kernel.packing, problem.cols).panel;
+    packed.resize(static_cast<size_t>(panels * args.weight_stride), std::byte{0xFF});
+    pack_panels(source, kernel.packing, 0, panels, packed.data());
+    args.weights = packed.data();
+  }
   for (int64_t row = 0; row < problem.rows; row += piece)
     kernel.run(args, row, std::min(row + piece, problem.rows));
   return y;
+}
+
+// The layouts whose weights a kernel takes.
+std::vector<Layout> layouts_of(const LinearKernel& kernel) {
+  std::vector<Layout> layouts;
+  for (size_t i = 0; i < kLayoutCount; ++i) {
+    const auto layout = static_cast<Layout>(i);
+    const int64_t cols = 256;
+    const LinearKernel* any = choose_linear(layout, cols, TargetSet::scalar_only());
+    if (any != nullptr && any->packing == kernel.packing) layouts.push_back(layout);
+  }
+  return layouts;
 }
 
 // Any order of n products and sums in float stays within n * eps / 2 of their magnitudes' sum;
@@ -121,21 +144,25 @@ TEST(Linear, EveryListedKernelMatchesTheReference) {
   Random random(test_seed());
   for (const LinearKernel& kernel : linear_kernels()) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
-    for (const auto [rows, cols, tokens] : extents(kernel.layout)) {
-      SCOPED_TRACE(fmt::format("{} {}x{} by {}", kernel.name, rows, cols, tokens));
-      const LinearKernel* truth = choose_linear(kernel.layout, cols, TargetSet::scalar_only());
-      ASSERT_NE(truth, nullptr);
-      ASSERT_EQ(truth->activation, kernel.activation) << "not the same arithmetic";
-      const Problem problem(random, kernel.layout, rows, cols, tokens);
-      const std::vector<float> expected = run(*truth, problem, rows);
-      const std::vector<float> actual = run(kernel, problem, rows);
-      for (int64_t token = 0; token < tokens; ++token) {
-        for (int64_t row = 0; row < rows; ++row) {
-          const auto i = static_cast<size_t>(token * rows + row);
-          if (kernel.activation == ActivationLayout::kF32) {
-            ASSERT_NEAR(actual[i], expected[i], bound(problem, token, row, kernel.activation));
-          } else {  // whole numbers and one order of rounding: the same bits
-            ASSERT_EQ(actual[i], expected[i]) << "token " << token << " row " << row;
+    for (const Layout layout : layouts_of(kernel)) {
+      for (const auto [rows, cols, tokens] : extents(layout)) {
+        SCOPED_TRACE(fmt::format("{} of {} {}x{} by {}", kernel.name, info(layout).name, rows, cols,
+                                 tokens));
+        const LinearKernel* truth = choose_linear(layout, cols, TargetSet::scalar_only());
+        ASSERT_NE(truth, nullptr);
+        if (truth->packing != kernel.packing) continue;  // too narrow for it
+        ASSERT_EQ(truth->activation, kernel.activation) << "not the same arithmetic";
+        const Problem problem(random, layout, rows, cols, tokens);
+        const std::vector<float> expected = run(*truth, problem, rows);
+        const std::vector<float> actual = run(kernel, problem, rows);
+        for (int64_t token = 0; token < tokens; ++token) {
+          for (int64_t row = 0; row < rows; ++row) {
+            const auto i = static_cast<size_t>(token * rows + row);
+            if (kernel.activation == ActivationLayout::kF32) {
+              ASSERT_NEAR(actual[i], expected[i], bound(problem, token, row, kernel.activation));
+            } else {  // whole numbers and one order of rounding: the same bits
+              ASSERT_EQ(actual[i], expected[i]) << "token " << token << " row " << row;
+            }
           }
         }
       }
@@ -143,22 +170,24 @@ TEST(Linear, EveryListedKernelMatchesTheReference) {
   }
 }
 
-TEST(Linear, IntegerReferencesStayNearTheDecodedWeights) {
+TEST(Linear, ReferencesStayNearTheDecodedWeights) {
   Random random(test_seed());
   for (const LinearKernel& kernel : linear_kernels()) {
-    if (kernel.target != Target::kScalar || kernel.activation == ActivationLayout::kF32) continue;
-    SCOPED_TRACE(kernel.name);
-    const Problem problem(random, kernel.layout, 5, 768, 3);
-    const std::vector<float> actual = run(kernel, problem, 5);
-    for (int64_t token = 0; token < problem.tokens; ++token) {
-      for (int64_t row = 0; row < problem.rows; ++row) {
-        double sum = static_cast<double>(problem.bias[static_cast<size_t>(row)]);
-        for (int64_t col = 0; col < problem.cols; ++col) {
-          sum += static_cast<double>(problem.weight(row, col)) *
-                 static_cast<double>(problem.input(token, col));
+    if (kernel.target != Target::kScalar) continue;
+    for (const Layout layout : layouts_of(kernel)) {
+      SCOPED_TRACE(fmt::format("{} of {}", kernel.name, info(layout).name));
+      const Problem problem(random, layout, 21, 768, 3);
+      const std::vector<float> actual = run(kernel, problem, problem.rows);
+      for (int64_t token = 0; token < problem.tokens; ++token) {
+        for (int64_t row = 0; row < problem.rows; ++row) {
+          double sum = static_cast<double>(problem.bias[static_cast<size_t>(row)]);
+          for (int64_t col = 0; col < problem.cols; ++col) {
+            sum += static_cast<double>(problem.weight(row, col)) *
+                   static_cast<double>(problem.input(token, col));
+          }
+          ASSERT_NEAR(actual[static_cast<size_t>(token * problem.rows + row)], sum,
+                      bound(problem, token, row, kernel.activation));
         }
-        ASSERT_NEAR(actual[static_cast<size_t>(token * problem.rows + row)], sum,
-                    bound(problem, token, row, kernel.activation));
       }
     }
   }
@@ -178,18 +207,19 @@ TEST(Linear, EveryWeightLayoutHasAKernelOnEveryMachine) {
   }
 }
 
-// One token at a time, odd row pieces and any number of threads give the bits of the whole.
+// One token at a time, pieces of the rows and any number of threads give the bits of the whole.
 TEST(Linear, OutputsDependOnNothingButTheirRowAndToken) {
   Random random(test_seed());
   for (const LinearKernel& kernel : linear_kernels()) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    const Layout layout = layouts_of(kernel).front();
     SCOPED_TRACE(kernel.name);
-    const int64_t cols = info(kernel.layout).block_elements == 1 ? 1100 : 1280;
-    const Problem problem(random, kernel.layout, 37, cols, 37);
+    const int64_t cols = info(layout).block_elements == 1 ? 1101 : 1280;
+    const Problem problem(random, layout, 53, cols, 37);
     const std::vector<float> whole = run(kernel, problem, problem.rows);
-    EXPECT_EQ(whole, run(kernel, problem, 5));
-    EXPECT_EQ(whole, run(kernel, problem, 1));
-    for (int64_t tokens = 1; tokens < 10; ++tokens) {
+    EXPECT_EQ(whole, run(kernel, problem, 16));
+    EXPECT_EQ(whole, run(kernel, problem, 48));
+    for (int64_t tokens = 1; tokens < 16; ++tokens) {
       Problem part = problem;
       part.tokens = tokens;
       const int64_t first = random.whole(0, problem.tokens - tokens);
@@ -205,7 +235,10 @@ TEST(Linear, ThreadsChangeNothing) {
   Random random(test_seed());
   for (const Layout layout : {Layout::kF32, Layout::kBF16, Layout::kQ4_K, Layout::kQ8_0}) {
     const Problem problem(random, layout, 150, 512, 7);
-    const auto linear = Linear::bind(problem.view(), problem.bias, TargetSet::of_this_machine());
+    WeightMemory memory;
+    ThreadPool packers(2);
+    const auto linear = Linear::bind(problem.view(), problem.bias, TargetSet::of_this_machine(),
+                                     memory, Exec(packers));
     ASSERT_TRUE(linear.is_ok());
     std::vector<float> first;
     for (const int threads : {1, 2, 3}) {
@@ -228,19 +261,53 @@ TEST(Linear, ThreadsChangeNothing) {
   }
 }
 
+// q, k and v in one pass are what they are one by one.
+TEST(Linear, SeveralTogetherGiveTheSameBits) {
+  Random random(test_seed());
+  const Problem first(random, Layout::kQ4_K, 100, 512, 3);
+  const Problem second(random, Layout::kQ6_K, 40, 512, 3);
+  const Problem third(random, Layout::kF16, 7, 512, 3);
+  WeightMemory memory;
+  ThreadPool pool(3);
+  const Exec exec(pool);
+  Activations x(TargetSet::of_this_machine());
+  x.set(first.x.data(), first.tokens, first.cols);
+  std::vector<Linear> linears;
+  std::vector<std::vector<float>> alone;
+  std::vector<std::vector<float>> together;
+  for (const Problem* problem : {&first, &second, &third}) {
+    auto linear =
+        Linear::bind(problem->view(), problem->bias, TargetSet::of_this_machine(), memory, exec);
+    ASSERT_TRUE(linear.is_ok());
+    linears.push_back(*linear);
+    alone.push_back(poisoned(3 * problem->rows));
+    together.push_back(poisoned(3 * problem->rows));
+    linears.back().run(exec, x, alone.back().data(), problem->rows);
+  }
+  std::vector<LinearOutput> outputs;
+  for (size_t i = 0; i < 3; ++i)
+    outputs.push_back({&linears[i], together[i].data(), linears[i].rows()});
+  run_linears(exec, x, outputs);
+  EXPECT_EQ(together, alone);
+}
+
 TEST(Linear, BindRefusesWhatDoesNotFit) {
   Random random(test_seed());
   const Problem problem(random, Layout::kQ8_0, 4, 64, 1);
-  const TargetSet targets = TargetSet::of_this_machine();
-  EXPECT_TRUE(Linear::bind(problem.view(), {}, targets).is_ok());
+  WeightMemory memory;
+  ThreadPool pool(1);
+  const auto bind = [&](const TensorView& view, std::span<const float> bias) {
+    return Linear::bind(view, bias, TargetSet::of_this_machine(), memory, Exec(pool));
+  };
+  EXPECT_TRUE(bind(problem.view(), {}).is_ok());
   TensorView shorter = problem.view();
   shorter.bytes = shorter.bytes.first(shorter.bytes.size() - 1);
-  EXPECT_EQ(Linear::bind(shorter, {}, targets).status().code(), StatusCode::kInvalidData);
+  EXPECT_EQ(bind(shorter, {}).status().code(), StatusCode::kInvalidData);
   const std::span<const float> bias(problem.bias.data(), 3);
-  EXPECT_EQ(Linear::bind(problem.view(), bias, targets).status().code(), StatusCode::kInvalidData);
+  EXPECT_EQ(bind(problem.view(), bias).status().code(), StatusCode::kInvalidData);
   const std::vector<std::byte> bytes(16);
   const TensorView integers{Layout::kI32, Shape{2, 2}, bytes};
-  EXPECT_EQ(Linear::bind(integers, {}, targets).status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(bind(integers, {}).status().code(), StatusCode::kUnsupported);
 }
 
 }  // namespace

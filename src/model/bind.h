@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "base/thread_pool.h"
+#include "kernels/exec.h"
 #include "model/model.h"
 
 namespace ingot {
@@ -36,6 +37,7 @@ class TensorBinder {
   Result<std::vector<float>> floats(const TensorSource& source);
 
   int64_t parameters() const { return parameters_; }
+  Exec exec() { return Exec(pool_); }
   // Names in the checkpoint that nothing asked for.
   std::vector<std::string> unused() const;
 

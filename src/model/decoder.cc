@@ -2,6 +2,7 @@
 #include "model/decoder.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ingot {
 namespace {
@@ -192,18 +193,18 @@ void Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cac
 }
 
 void Decoder::project_qkv(const AttentionSpec& spec, const LayerWeights& weights) {
-  const auto project = [&](const Linear& linear, std::vector<float>& out) {
+  const auto output = [&](const Linear& linear, std::vector<float>& out) {
     grow(out, rows_ * linear.rows());
-    linear.run(exec_, activations_, out.data(), linear.rows());
-    if (spec.clip_qkv == 0) return;
-    for (int64_t i = 0; i < rows_ * linear.rows(); ++i) {
-      out[static_cast<size_t>(i)] =
-          std::clamp(out[static_cast<size_t>(i)], -spec.clip_qkv, spec.clip_qkv);
-    }
+    return LinearOutput{&linear, out.data(), linear.rows()};
   };
-  project(weights.q.linear, q_);
-  project(weights.k.linear, k_);
-  project(weights.v.linear, v_);
+  const std::array outputs{output(weights.q.linear, q_), output(weights.k.linear, k_),
+                           output(weights.v.linear, v_)};
+  run_linears(exec_, activations_, outputs);
+  if (spec.clip_qkv == 0) return;
+  for (const LinearOutput& out : outputs) {
+    for (int64_t i = 0; i < rows_ * out.y_stride; ++i)
+      out.y[i] = std::clamp(out.y[i], -spec.clip_qkv, spec.clip_qkv);
+  }
 }
 
 void Decoder::normalize_qk(const AttentionSpec& spec, const LayerWeights& weights) {
@@ -238,14 +239,17 @@ void Decoder::rotate(const AttentionSpec& spec) {
 void Decoder::feed_forward(const DenseFfnSpec& spec, const LayerWeights& weights, float* out) {
   const int64_t count = rows_ * spec.hidden;
   grow(up_, count);
-  weights.up.linear.run(exec_, activations_, up_.data(), spec.hidden);
   const float* gate = up_.data();
   const float* up = nullptr;
   if (spec.is_gated) {
     grow(gate_, count);
-    weights.gate.linear.run(exec_, activations_, gate_.data(), spec.hidden);
+    run_linears(exec_, activations_,
+                std::array{LinearOutput{&weights.gate.linear, gate_.data(), spec.hidden},
+                           LinearOutput{&weights.up.linear, up_.data(), spec.hidden}});
     gate = gate_.data();
     up = up_.data();
+  } else {
+    weights.up.linear.run(exec_, activations_, up_.data(), spec.hidden);
   }
   exec_.for_ranges(count, kElementGrain, [&](int64_t begin, int64_t end) {
     elementwise_->activate(spec.activation, gate + begin, up == nullptr ? nullptr : up + begin,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/log.h"
+#include "base/mapped_file.h"
 #include "model/bind.h"
 
 namespace ingot {
@@ -77,11 +78,19 @@ class Binder {
 
   Status linear(const LinearSource& source, int64_t rows, int64_t cols, LinearWeights& out) {
     INGOT_TRY(BoundTensor bound, tensors_.matrix(source.weight, rows, cols));
-    out.owned = std::move(bound.owned);
-    if (!out.owned.empty()) bound.view.bytes = out.owned;
+    if (!bound.owned.empty()) bound.view.bytes = bound.owned;
     INGOT_TRY(out.bias, tensors_.vector(source.bias, rows));
-    INGOT_TRY(out.linear, Linear::bind(bound.view, out.bias, model_.targets_));
+    INGOT_TRY(out.linear, bind_linear(bound.view, out.bias));
+    if (!out.linear.is_packed()) out.owned = std::move(bound.owned);
     return Status::ok();
+  }
+
+  // A packed weight's bytes in the file are done with: the model is never twice in memory.
+  Result<Linear> bind_linear(const TensorView& view, std::span<const float> bias) {
+    INGOT_TRY(Linear linear,
+              Linear::bind(view, bias, model_.targets_, model_.memory_, tensors_.exec()));
+    if (linear.is_packed()) MappedFile::release(view.bytes);
+    return linear;
   }
 
   Status bind_rope_factors() {
@@ -169,8 +178,7 @@ class Binder {
     const int64_t dim = spec.embedding_dim > 0 ? spec.embedding_dim : spec.hidden;
     if (!spec.ties_output) return linear(plan_.weights.output, spec.vocab, dim, model_.output_);
     INGOT_TRY(model_.output_.bias, tensors_.vector(plan_.weights.output.bias, spec.vocab));
-    INGOT_TRY(model_.output_.linear,
-              Linear::bind(model_.embedding_, model_.output_.bias, model_.targets_));
+    INGOT_TRY(model_.output_.linear, bind_linear(model_.embedding_, model_.output_.bias));
     return Status::ok();
   }
 

@@ -79,6 +79,7 @@ class Model {
   TargetSet targets_;
   ModelSpec spec_;
   TensorView embedding_;
+  WeightMemory memory_;  // of the packed weights
   std::vector<std::byte> embedding_owned_;
   std::vector<float> positions_;
   NormWeights embedding_norm_;

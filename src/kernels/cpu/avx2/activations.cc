@@ -81,6 +81,7 @@ void pack_q8g32_avx2(const PackArgs& args, int64_t begin, int64_t end) {
         block.scales[group] = scale.scale;
         block.sums[group] = sum_of_4(
             _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1)));
+        block.weighed[group] = scale.scale * static_cast<float>(block.sums[group]);
       }
     }
   }
@@ -101,9 +102,11 @@ void pack_q8g256_avx2(const PackArgs& args, int64_t begin, int64_t end) {
                                               : _mm256_setzero_si256();
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(block.codes + part * 32), codes);
         const __m256i sums = lane_sums(codes);
-        block.sums[part * 2] = static_cast<int16_t>(sum_of_4(_mm256_castsi256_si128(sums)));
-        block.sums[part * 2 + 1] =
-            static_cast<int16_t>(sum_of_4(_mm256_extracti128_si256(sums, 1)));
+        const int32_t first = sum_of_4(_mm256_castsi256_si128(sums));
+        const int32_t second = sum_of_4(_mm256_extracti128_si256(sums, 1));
+        block.sums_of_16[part * 2] = static_cast<int16_t>(first);
+        block.sums_of_16[part * 2 + 1] = static_cast<int16_t>(second);
+        block.sums_of_32[part] = static_cast<int16_t>(first + second);
       }
     }
   }

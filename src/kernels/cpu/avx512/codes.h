@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the planes of a panel to bytes: a run of 32 columns becomes eight registers, each 16 rows by
+// 4 columns, of codes without sign. In an anonymous namespace on purpose: each file gets its own
+// copy, so that nothing built with these flags can become the linker's copy for all.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ingot::cpu {
+namespace {
+
+inline constexpr int64_t kLine = 64;
+
+inline __m512i load_line(const std::byte* from) {
+  return _mm512_loadu_si512(from);
+}
+inline __m512i every_byte(int value) {
+  return _mm512_set1_epi8(static_cast<char>(value));
+}
+// Bits of every byte moved up (down: negative); those of a neighbour may come with them.
+template <int Places>
+inline __m512i moved(__m512i bytes) {
+  if constexpr (Places == 0) return bytes;
+  if constexpr (Places > 0) return _mm512_slli_epi16(bytes, static_cast<unsigned>(Places));
+  return _mm512_srli_epi16(bytes, static_cast<unsigned>(-Places));
+}
+// codes | (bits & mask)
+inline __m512i with_bits(__m512i codes, __m512i bits, __m512i mask) {
+  return _mm512_ternarylogic_epi32(codes, bits, mask, 0xF8);
+}
+
+inline void read_nibbles(const std::byte* run, __m512i (&out)[8]) {
+  const __m512i mask = every_byte(0xF);
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < 4; ++i) {
+    const __m512i line = load_line(run + i * kLine);
+    out[2 * i] = _mm512_and_si512(line, mask);
+    out[2 * i + 1] = _mm512_and_si512(moved<-4>(line), mask);
+  }
+}
+
+inline void read_two_bits(const std::byte* run, __m512i (&out)[8]) {
+  const __m512i mask = every_byte(3);
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < 2; ++i) {
+    const __m512i line = load_line(run + i * kLine);
+    out[4 * i] = _mm512_and_si512(line, mask);
+    out[4 * i + 1] = _mm512_and_si512(moved<-2>(line), mask);
+    out[4 * i + 2] = _mm512_and_si512(moved<-4>(line), mask);
+    out[4 * i + 3] = _mm512_and_si512(moved<-6>(line), mask);
+  }
+}
+
+// One bit per code, into bit `Place`.
+template <int Place>
+inline void add_one_bit(const std::byte* at, __m512i (&out)[8]) {
+  const __m512i line = load_line(at);
+  const __m512i mask = every_byte(1 << Place);
+  out[0] = with_bits(out[0], moved<Place>(line), mask);
+  out[1] = with_bits(out[1], moved<Place - 1>(line), mask);
+  out[2] = with_bits(out[2], moved<Place - 2>(line), mask);
+  out[3] = with_bits(out[3], moved<Place - 3>(line), mask);
+  out[4] = with_bits(out[4], moved<Place - 4>(line), mask);
+  out[5] = with_bits(out[5], moved<Place - 5>(line), mask);
+  out[6] = with_bits(out[6], moved<Place - 6>(line), mask);
+  out[7] = with_bits(out[7], moved<Place - 7>(line), mask);
+}
+
+template <int Bits>
+inline void read_run(const std::byte* run, __m512i (&out)[8]) {
+  if constexpr (Bits == 8) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < 8; ++i)
+      out[i] = load_line(run + i * kLine);
+  } else if constexpr (Bits >= 4) {
+    read_nibbles(run, out);
+  } else {
+    read_two_bits(run, out);
+  }
+  if constexpr (Bits == 3) add_one_bit<2>(run + 2 * kLine, out);
+  if constexpr (Bits == 5) add_one_bit<4>(run + 4 * kLine, out);
+  if constexpr (Bits == 6) {
+    const __m512i mask = every_byte(0x30);
+#pragma GCC unroll 2
+    for (int64_t i = 0; i < 2; ++i) {
+      const __m512i line = load_line(run + (4 + i) * kLine);
+      out[4 * i] = with_bits(out[4 * i], moved<4>(line), mask);
+      out[4 * i + 1] = with_bits(out[4 * i + 1], moved<2>(line), mask);
+      out[4 * i + 2] = with_bits(out[4 * i + 2], line, mask);
+      out[4 * i + 3] = with_bits(out[4 * i + 3], moved<-2>(line), mask);
+    }
+  }
+}
+
+// 4-bit codes to what they stand for, plus `offset` to be without sign.
+inline void look_up(const int8_t* levels, int offset, __m512i (&codes)[8]) {
+  const __m128i table = _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(levels)),
+                                     _mm_set1_epi8(static_cast<char>(offset)));
+  const __m512i wide = _mm512_broadcast_i32x4(table);
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < 8; ++i)
+    codes[i] = _mm512_shuffle_epi8(wide, codes[i]);
+}
+
+inline __m512i broadcast_4_bytes(const void* from) {
+  int32_t value;
+  __builtin_memcpy(&value, from, sizeof(value));
+  return _mm512_set1_epi32(value);
+}
+
+inline __m512 widen_halves(const void* from) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
+}
+
+// Keeps a sum in its register: compilers like to regroup whole-number additions into trees, whose
+// leaves then spill.
+inline void pin(__m512i& value) {
+  asm("" : "+v"(value));
+}
+
+}  // namespace
+}  // namespace ingot::cpu

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear kernels for AVX-512 with VNNI.
+#pragma once
+
+#include "kernels/linear.h"
+
+namespace ingot::cpu {
+
+void linear_rows_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_f32_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_f16_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_bf16_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups4min_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups5_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups5min_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups8_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_iq4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_fp4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks2min_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks3_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks4min_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks5min_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks6_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+
+}  // namespace ingot::cpu

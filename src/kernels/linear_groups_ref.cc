@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference for packings with a float scale per group, by inputs in groups of 32. Products of
+// codes are summed as integers, so only the sum over groups is rounded: one fused multiply-add per
+// group (and one for its minimum), in sequence. The fast twins do the same operations and give the
+// same bits.
+#include <cmath>
+#include <cstring>
+
+#include "base/float_types.h"
+#include "kernels/linear_ref.h"
+
+namespace ingot::ref {
+
+void read_run(const std::byte* run, const PackingInfo& facts, int64_t row, int (&values)[32]) {
+  for (int64_t i = 0; i < 32; ++i) {
+    const int code = panel_code(run, facts.bits, row, i);
+    values[i] = facts.levels != nullptr ? facts.levels[code] : code - facts.offset;
+  }
+}
+
+namespace {
+
+struct GroupScale {
+  float scale;
+  float min;
+};
+
+Half half_at(const std::byte* from, int64_t index) {
+  Half value;
+  std::memcpy(&value, from + index * 2, sizeof(value));
+  return value;
+}
+
+GroupScale scale_at(const std::byte* scales, const PackingInfo& facts, int64_t row) {
+  if (facts.scale_bytes == kPanelRows) {  // a power of two; the levels are doubled to be whole
+    return {to_float(Float8E8M0{std::to_integer<uint8_t>(scales[row])}) * 0.5F, 0};
+  }
+  const bool has_min = facts.scale_bytes == 4 * kPanelRows;
+  return {to_float(half_at(scales, row)),
+          has_min ? to_float(half_at(scales, kPanelRows + row)) : 0.0F};
+}
+
+}  // namespace
+
+void linear_groups(const LinearArgs& args, Packing packing, int64_t begin, int64_t end) {
+  const PackingInfo& facts = info(packing);
+  const PanelShape shape = panel_shape(packing, args.cols);
+  const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
+  const bool has_min = facts.scale_bytes == 4 * kPanelRows;
+  for (int64_t row = begin; row < end; ++row) {
+    const std::byte* panel = args.weights + row / kPanelRows * args.weight_stride;
+    for (int64_t token = 0; token < args.tokens; ++token) {
+      const auto* x = reinterpret_cast<const Q8G32*>(args.x) + token * blocks;
+      float total = 0;
+      for (int64_t i = 0; i < args.cols / 32; ++i) {
+        int codes[32];
+        read_run(panel + shape.scales + i * shape.run, facts, row % kPanelRows, codes);
+        const GroupScale scale = scale_at(panel + i * 32 / facts.group_columns * facts.scale_bytes,
+                                          facts, row % kPanelRows);
+        const Q8G32& in = x[i / 8];
+        int sum = 0;
+        for (int64_t j = 0; j < 32; ++j)
+          sum += codes[j] * in.codes[i % 8 * 32 + j];
+        total = std::fma(scale.scale * in.scales[i % 8], static_cast<float>(sum), total);
+        if (has_min) total = std::fma(scale.min, in.weighed[i % 8], total);
+      }
+      args.y[token * args.y_stride + row] = args.bias == nullptr ? total : total + args.bias[row];
+    }
+  }
+}
+
+}  // namespace ingot::ref

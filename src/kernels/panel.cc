@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/panel.h"
+
+#include "kernels/code_levels.h"
+
+namespace ingot {
+namespace {
+
+constexpr auto kX32 = ActivationLayout::kF32;
+constexpr auto kX8G32 = ActivationLayout::kQ8G32;
+constexpr auto kX8G256 = ActivationLayout::kQ8G256;
+constexpr int64_t kHalves = kPanelRows * 2;  // bytes of one half per row
+
+// In the order of Packing. For blocks, the scales are one struct per 256 columns.
+constexpr PackingInfo kPackings[] = {
+    {Packing::kRows, "rows", kX32, 0, 0, nullptr, 0, 0},
+    {Packing::kF32, "f32", kX32, 32, 0, nullptr, 0, 0},
+    {Packing::kF16, "f16", kX32, 16, 0, nullptr, 0, 0},
+    {Packing::kBF16, "bf16", kX32, 16, 0, nullptr, 0, 0},
+    {Packing::kGroups4, "groups4", kX8G32, 4, 8, nullptr, 32, kHalves},
+    {Packing::kGroups4Min, "groups4min", kX8G32, 4, 0, nullptr, 32, 2 * kHalves},
+    {Packing::kGroups5, "groups5", kX8G32, 5, 16, nullptr, 32, kHalves},
+    {Packing::kGroups5Min, "groups5min", kX8G32, 5, 0, nullptr, 32, 2 * kHalves},
+    {Packing::kGroups8, "groups8", kX8G32, 8, 128, nullptr, 32, kHalves},
+    {Packing::kGroupsIq4, "groups_iq4", kX8G32, 4, 0, kIq4Codes, 32, kHalves},
+    {Packing::kGroupsFp4, "groups_fp4", kX8G32, 4, 0, kE2m1Codes, 32, kPanelRows},
+    {Packing::kBlocks2Min, "blocks2min", kX8G256, 2, 0, nullptr, 16, sizeof(BlockScales4)},
+    {Packing::kBlocks3, "blocks3", kX8G256, 3, 4, nullptr, 16, sizeof(BlockScales16)},
+    {Packing::kBlocks4Min, "blocks4min", kX8G256, 4, 0, nullptr, 32, sizeof(BlockScales32)},
+    {Packing::kBlocks5Min, "blocks5min", kX8G256, 5, 0, nullptr, 32, sizeof(BlockScales32)},
+    {Packing::kBlocks6, "blocks6", kX8G256, 6, 32, nullptr, 16, sizeof(BlockScales16)},
+    {Packing::kBlocksIq4, "blocks_iq4", kX8G256, 4, 0, kIq4Codes, 32, sizeof(BlockScalesIq4)},
+};
+
+int bits_at(const std::byte* line, int64_t row, int64_t column, int shift, int mask) {
+  return (std::to_integer<int>(line[row * 4 + column % 4]) >> shift) & mask;
+}
+
+int four_bits(const std::byte* lines, int64_t row, int64_t column) {
+  return bits_at(lines + column / 8 * kLineBytes, row, column, column % 8 < 4 ? 0 : 4, 15);
+}
+int two_bits(const std::byte* lines, int64_t row, int64_t column) {
+  const int shift = static_cast<int>(column % 16 / 4) * 2;
+  return bits_at(lines + column / 16 * kLineBytes, row, column, shift, 3);
+}
+int one_bit(const std::byte* line, int64_t row, int64_t column) {
+  return bits_at(line, row, column, static_cast<int>(column / 4), 1);
+}
+
+}  // namespace
+
+const PackingInfo& info(Packing packing) {
+  return kPackings[static_cast<size_t>(packing)];
+}
+
+Packing packing_of(Layout layout, int64_t cols) {
+  const bool fills_runs = cols % kRunColumns == 0;
+  const bool fills_blocks = cols % kBlockColumns == 0;
+  switch (layout) {
+    case Layout::kF32:
+      return Packing::kF32;
+    case Layout::kF16:
+      return Packing::kF16;
+    case Layout::kBF16:
+      return Packing::kBF16;
+    case Layout::kQ4_0:
+      return fills_runs ? Packing::kGroups4 : Packing::kRows;
+    case Layout::kQ4_1:
+      return fills_runs ? Packing::kGroups4Min : Packing::kRows;
+    case Layout::kQ5_0:
+      return fills_runs ? Packing::kGroups5 : Packing::kRows;
+    case Layout::kQ5_1:
+      return fills_runs ? Packing::kGroups5Min : Packing::kRows;
+    case Layout::kQ8_0:
+      return fills_runs ? Packing::kGroups8 : Packing::kRows;
+    case Layout::kIQ4_NL:
+      return fills_runs ? Packing::kGroupsIq4 : Packing::kRows;
+    case Layout::kMXFP4:
+      return fills_runs ? Packing::kGroupsFp4 : Packing::kRows;
+    case Layout::kQ2_K:
+      return fills_blocks ? Packing::kBlocks2Min : Packing::kRows;
+    case Layout::kQ3_K:
+      return fills_blocks ? Packing::kBlocks3 : Packing::kRows;
+    case Layout::kQ4_K:
+      return fills_blocks ? Packing::kBlocks4Min : Packing::kRows;
+    case Layout::kQ5_K:
+      return fills_blocks ? Packing::kBlocks5Min : Packing::kRows;
+    case Layout::kQ6_K:
+      return fills_blocks ? Packing::kBlocks6 : Packing::kRows;
+    case Layout::kIQ4_XS:
+      return fills_blocks ? Packing::kBlocksIq4 : Packing::kRows;
+    default:
+      return Packing::kRows;
+  }
+}
+
+PanelShape panel_shape(Packing packing, int64_t cols) {
+  const PackingInfo& facts = info(packing);
+  PanelShape shape;
+  if (facts.activation == ActivationLayout::kF32) {
+    shape.panel = cols * kPanelRows * facts.bits / 8;
+  } else {
+    const bool is_blocks = facts.activation == ActivationLayout::kQ8G256;
+    const int64_t scales = cols / (is_blocks ? kBlockColumns : facts.group_columns);
+    shape.scales = (scales * facts.scale_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    shape.run = kLineBytes * facts.bits;
+    shape.panel = shape.scales + cols / kRunColumns * shape.run;
+  }
+  shape.panel = (shape.panel + kLineBytes - 1) / kLineBytes * kLineBytes;
+  return shape;
+}
+
+int panel_code(const std::byte* run, int bits, int64_t row, int64_t column) {
+  const std::byte* after_4_bits = run + 4 * kLineBytes;
+  const std::byte* after_2_bits = run + 2 * kLineBytes;
+  switch (bits) {
+    case 2:
+      return two_bits(run, row, column);
+    case 3:
+      return two_bits(run, row, column) | (one_bit(after_2_bits, row, column) << 2);
+    case 4:
+      return four_bits(run, row, column);
+    case 5:
+      return four_bits(run, row, column) | (one_bit(after_4_bits, row, column) << 4);
+    case 6:
+      return four_bits(run, row, column) | (two_bits(after_4_bits, row, column) << 4);
+    default:
+      return bits_at(run + column / 4 * kLineBytes, row, column, 0, 255);
+  }
+}
+
+}  // namespace ingot

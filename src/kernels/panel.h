@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// How weights lie in memory for the linear kernels: panels of 16 rows, columns in fours, so that a
+// lane of every vector is a row, inputs are broadcast, and no sum crosses lanes. One arrangement
+// serves every target (two AVX2 registers, one of AVX-512, a tile of AMX, four of NEON), and there
+// is one packing per scheme of quantization, not per file format. docs/formats/panels.md draws it.
+//
+// A panel is its scales, for all columns, and then its codes in runs of 32 columns:
+//   | scales, padded to 64 bytes | run 0 | run 1 | ... |
+// A run's codes are split into planes of 4, 2 and 1 bits (8-bit codes are bytes). Every plane is
+// lines of 64 bytes, 16 rows by 4 columns: byte 4r + j of a line belongs to row r.
+//   4 bits: 4 lines; line i has columns 8i + j in the low nibbles and 8i + 4 + j in the high ones
+//   2 bits: 2 lines; line i has columns 16i + 4p + j in bits 2p
+//   1 bit:  1 line with columns 4p + j in bits p
+//   8 bits: 8 lines; line i has columns 4i + j
+// Rows past the last are zeros.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "blocks/layout_id.h"
+#include "kernels/activation_layout.h"
+
+namespace ingot {
+
+inline constexpr int64_t kPanelRows = 16;
+inline constexpr int64_t kRunColumns = 32;
+inline constexpr int64_t kBlockColumns = 256;
+inline constexpr int64_t kLineBytes = 64;
+
+enum class Packing : uint8_t {
+  kRows,  // not packed: the file's rows, of any layout, decoded as they pass
+  // Floats, [cols][16 rows], by float inputs.
+  kF32,
+  kF16,
+  kBF16,
+  // A scale (and a minimum) as float for every 32 columns, by inputs in groups of 32.
+  kGroups4,     // code - 8
+  kGroups4Min,  // code, and a minimum
+  kGroups5,     // code - 16
+  kGroups5Min,  // code, and a minimum
+  kGroups8,     // code - 128
+  kGroupsIq4,   // 16 levels
+  kGroupsFp4,   // 16 levels, the scale a power of two
+  // Whole scales for every 16 or 32 columns times one float for 256, by inputs in groups of 256.
+  kBlocks2Min,
+  kBlocks3,
+  kBlocks4Min,
+  kBlocks5Min,
+  kBlocks6,
+  kBlocksIq4,
+};
+inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::kBlocksIq4) + 1;
+
+struct PackingInfo {
+  Packing packing;
+  const char* name;  // "groups4", as in kernel names
+  ActivationLayout activation;
+  int bits;               // of a code, or of an element
+  int offset;             // taken from every code (from every level's byte for codebooks: none)
+  const int8_t* levels;   // what a 4-bit code means, or null
+  int64_t group_columns;  // that one scale covers
+  int64_t scale_bytes;    // a panel's scales: of each group, or of each block of 256
+};
+const PackingInfo& info(Packing packing);
+
+// The packing of a weight's layout; kRows where there is none, or the columns do not fill groups.
+Packing packing_of(Layout layout, int64_t cols);
+
+// Where a panel's parts begin, in bytes.
+struct PanelShape {
+  int64_t scales = 0;  // bytes, padded
+  int64_t run = 0;     // bytes of one run of codes
+  int64_t panel = 0;   // bytes in all
+};
+PanelShape panel_shape(Packing packing, int64_t cols);
+
+// The scales of one block of 256 columns, as kBlocks packings keep them. Scales and mins come in
+// pairs of neighbouring groups: [groups / 2][16 rows][2].
+struct BlockScales32 {  // groups of 32
+  uint16_t scales[16];  // halves
+  uint16_t min_scales[16];
+  uint8_t group_scales[4][32];
+  uint8_t group_mins[4][32];
+};
+struct BlockScales16 {  // groups of 16
+  uint16_t scales[16];
+  int8_t group_scales[8][32];
+};
+struct BlockScales4 {  // groups of 16, scale in the low nibble and min in the high one
+  uint16_t scales[16];
+  uint16_t min_scales[16];
+  uint8_t group_scales[8][32];
+};
+struct BlockScalesIq4 {  // groups of 32, signed
+  uint16_t scales[16];
+  int8_t group_scales[4][32];
+};
+
+// Packs panels [begin, end) of a matrix of `rows` by `cols`; panel p goes to
+// out + p * panel_shape().panel. `weights` holds whole rows of `layout`.
+struct PanelSource {
+  Layout layout;
+  const std::byte* weights;
+  int64_t row_bytes;
+  int64_t rows;
+  int64_t cols;
+};
+void pack_panels(const PanelSource& source, Packing packing, int64_t begin, int64_t end,
+                 std::byte* out);
+
+// The code of one row and column of a run: the truth about the planes, for references and tests.
+int panel_code(const std::byte* run, int bits, int64_t row, int64_t column);
+
+}  // namespace ingot

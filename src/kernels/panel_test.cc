@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/panel.h"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "kernels/panel_codes.h"
+#include "kernels/test_random.h"
+
+namespace ingot {
+namespace {
+
+// Whatever the planes, each code comes back from where the packer put it.
+template <class Block, class Codes>
+void expect_codes(Random& random, int64_t columns) {
+  constexpr Layout kLayout = Block::kLayout;
+  SCOPED_TRACE(info(kLayout).name);
+  const int64_t rows = 19;
+  const int64_t cols = 3 * columns;
+  const std::vector<std::byte> weights = random.weights(kLayout, rows * cols);
+  const int64_t row_bytes = static_cast<int64_t>(weights.size()) / rows;
+  const Packing packing = packing_of(kLayout, cols);
+  const PackingInfo& facts = info(packing);
+  const PanelShape shape = panel_shape(packing, cols);
+  std::vector<std::byte> packed(static_cast<size_t>(2 * shape.panel), std::byte{0xAA});
+  pack_panels({kLayout, weights.data(), row_bytes, rows, cols}, packing, 0, 2, packed.data());
+  for (int64_t row = 0; row < 32; ++row) {
+    const std::byte* runs = packed.data() + row / 16 * shape.panel + shape.scales;
+    for (int64_t col = 0; col < cols; ++col) {
+      const int code = panel_code(runs + col / 32 * shape.run, facts.bits, row % 16, col % 32);
+      if (row >= rows) {
+        ASSERT_EQ(code, 0) << "rows past the last are zeros";
+        continue;
+      }
+      Block block;
+      std::memcpy(&block, weights.data() + row * row_bytes + col / columns * sizeof(Block),
+                  sizeof(block));
+      Codes codes;
+      read_codes(block, codes);
+      ASSERT_EQ(code, codes.codes[col % columns]) << row << ", " << col;
+    }
+  }
+}
+
+TEST(Panel, EveryCodeIsWhereItsPlanesSay) {
+  Random random(test_seed());
+  expect_codes<Q4_0, GroupCodes>(random, 32);
+  expect_codes<Q4_1, GroupCodes>(random, 32);
+  expect_codes<Q5_0, GroupCodes>(random, 32);
+  expect_codes<Q5_1, GroupCodes>(random, 32);
+  expect_codes<Q8_0, GroupCodes>(random, 32);
+  expect_codes<IQ4_NL, GroupCodes>(random, 32);
+  expect_codes<MXFP4, GroupCodes>(random, 32);
+  expect_codes<Q2_K, BlockCodes>(random, 256);
+  expect_codes<Q3_K, BlockCodes>(random, 256);
+  expect_codes<Q4_K, BlockCodes>(random, 256);
+  expect_codes<Q5_K, BlockCodes>(random, 256);
+  expect_codes<Q6_K, BlockCodes>(random, 256);
+  expect_codes<IQ4_XS, BlockCodes>(random, 256);
+}
+
+// A packed model is hardly larger than its file: at most 4 % for wide enough rows.
+TEST(Panel, CostsLittleMoreThanTheFile) {
+  for (size_t i = 0; i < kLayoutCount; ++i) {
+    const auto layout = static_cast<Layout>(i);
+    const Packing packing = packing_of(layout, 2048);
+    if (packing == Packing::kRows) continue;
+    const auto file =
+        static_cast<double>(16 * storage_bytes(layout, CheckedSize(2048)).value_or(0));
+    EXPECT_LE(static_cast<double>(panel_shape(packing, 2048).panel), file * 1.04)
+        << info(layout).name;
+  }
+}
+
+TEST(Panel, NarrowRowsStayAsTheyAre) {
+  EXPECT_EQ(packing_of(Layout::kQ4_K, 2048), Packing::kBlocks4Min);
+  EXPECT_EQ(packing_of(Layout::kF16, 7), Packing::kF16);
+  EXPECT_EQ(packing_of(Layout::kIQ2_XXS, 2048), Packing::kRows);
+}
+
+}  // namespace
+}  // namespace ingot
