@@ -7,12 +7,12 @@ MODEL ?= default
 ARGS ?=
 SECONDS_PER_FUZZER ?= 300
 
-.PHONY: help serve run build test soak bench fuzz asan tsan lint format clean install
+.PHONY: help serve run build test test-neon soak bench fuzz asan tsan lint format clean install
 
 help:  ## This list
 	@echo "ingot: run language models from their files"
 	@echo
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-9s %s\n", $$1, $$2}'
 	@echo
 	@echo "  Variables: MODEL=path and ARGS=\"--temp 0.7\" for serve and run, SINCE=branch for lint,"
 	@echo "  SECONDS_PER_FUZZER=300 for fuzz."
@@ -31,9 +31,13 @@ serve: build  ## Serve the default model (or MODEL=path) with its web page on ht
 run: build  ## Chat with the default model (or MODEL=path)
 	@build/release/ingot run $(MODEL) $(ARGS)
 
-test:  ## Build and run all tests: release, sanitizers, fuzzers, end to end
+test:  ## Build and run all tests: release, sanitizers, fuzzers, NEON, end to end
 	@tools/install.sh --tests
 	@tools/run_tests.py
+
+test-neon:  ## Build the kernels for 64-bit ARM and run their tests under qemu
+	@tools/install.sh --neon
+	@tools/run_tests.py "NEON under qemu"
 
 soak: build  ## The long forms of the reliability figures, about an hour (docs/reliability.md)
 	@tools/install.sh --tests

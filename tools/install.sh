@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# install.sh [--tests]: the Debian packages that building needs; with --tests also a Python virtual
-# environment for the end-to-end tests and Prometheus' promtool in build/tools. Does nothing,
-# quickly, when all is there.
+# install.sh [--tests|--neon]: the Debian packages that building needs; with --tests also a Python
+# virtual environment for the end-to-end tests and Prometheus' promtool in build/tools; with either
+# also a compiler for ARM and an emulator, without which the tests of the NEON kernels are skipped.
+# Does nothing, quickly, when all is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +15,7 @@ packages=(
   clang libclang-rt-14-dev clang-format clang-tidy
   python3 python3-venv xz-utils openssl
 )
+neon_packages=(g++-aarch64-linux-gnu qemu-user)
 
 if [ "${1:-}" = --tests ]; then
   packages+=(chromium)  # which the tests of the page drive
@@ -21,7 +23,7 @@ fi
 
 missing_packages() {
   local package
-  for package in "${packages[@]}"; do
+  for package in "$@"; do
     if [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
       echo "$package"
     fi
@@ -31,10 +33,10 @@ missing_packages() {
 install_packages() {
   local missing as_root=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "install: not a Debian system; please install the equivalents of: ${packages[*]}" >&2
+    echo "install: not a Debian system; please install the equivalents of: $*" >&2
     return 0
   fi
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$@")
   if [ "${#missing[@]}" -eq 0 ]; then
     return 0
   fi
@@ -52,8 +54,8 @@ install_packages() {
     return 0
   fi
   echo "install: refreshing the package lists first"
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  "${as_root[@]}" apt-get update -qq &&
+    "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 install_python() {
@@ -90,7 +92,10 @@ install_promtool() {
   rm -rf "$folder"
 }
 
-install_packages
+install_packages "${packages[@]}"
+if [ -n "${1:-}" ] && [ "$(uname -m)" != aarch64 ] && ! install_packages "${neon_packages[@]}"; then
+  echo "install: cannot install ${neon_packages[*]}; tests of the NEON kernels will be skipped" >&2
+fi
 if [ "${1:-}" = --tests ]; then
   install_python
   install_promtool

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""All tests, stage by stage: build and run the release tests, the sanitizer tests and fuzzers, and
-the end-to-end tests. Goes on after a failing stage; closes with a table and `N passed, N failed`.
+"""All tests, stage by stage: build and run the release tests, the sanitizer tests and fuzzers, the
+NEON kernels under an emulator and the end-to-end tests; or only the stages named as arguments. Goes
+on after a failing stage; closes with a table and `N passed, N failed`.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ CORES = str(len(os.sched_getaffinity(0)))
 class Stage:
     name: str
     commands: list[list[str]]
+    needs: tuple[str, ...] = ()  # programs without which the stage is skipped
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -46,6 +49,8 @@ STAGES = [
     Stage("build sanitizers", build("asan")),
     Stage("tests under sanitizers", [ctest("asan", "-j", CORES, "-LE", "fuzz|model|slow")]),
     Stage("fuzzers", [ctest("asan", "-j", CORES, "-L", "fuzz")]),
+    Stage("NEON under qemu", [*build("neon"), ctest("neon", "-j", CORES)],
+          needs=("aarch64-linux-gnu-g++", "qemu-aarch64")),
     Stage("end to end", [pytest("tests")]),
     Stage("hostile input, sanitized", [pytest("tests/cli/test_hostile.py", "tests/cli/test_streams.py",
                                               "tests/server/test_limits.py",
@@ -56,9 +61,8 @@ STAGES = [
 
 def count(stage: Stage, output: str, is_ok: bool) -> None:
     """Single tests where the runner names them, else whole programs."""
-    log = ROOT / "build" / ("asan" if "asan" in " ".join(stage.commands[0]) else "release")
-    log = log / "Testing" / "Temporary" / "LastTest.log"
     if stage.commands[-1][0] == "ctest":
+        log = ROOT / stage.commands[-1][2] / "Testing" / "Temporary" / "LastTest.log"
         text = log.read_text(errors="replace") if log.exists() else ""
         programs = re.search(r"(\d+) tests failed out of (\d+)", output)
         stage.passed = sum(map(int, re.findall(r"^\[  PASSED  \] (\d+) tests?", text, re.M)))
@@ -81,6 +85,10 @@ def count(stage: Stage, output: str, is_ok: bool) -> None:
 
 def run(stage: Stage) -> None:
     print(f"\n== {stage.name}", flush=True)
+    if missing := [program for program in stage.needs if shutil.which(program) is None]:
+        print(f"skipped: this machine has no {' and no '.join(missing)}")
+        stage.skipped = 1
+        return
     start = time.monotonic()
     is_ok, output = True, ""
     for command in stage.commands:
@@ -98,16 +106,20 @@ def run(stage: Stage) -> None:
 
 
 def main() -> int:
-    for stage in STAGES:
+    named = sys.argv[1:]
+    if unknown := set(named) - {stage.name for stage in STAGES}:
+        sys.exit(f"no stage {unknown}; there are: {', '.join(stage.name for stage in STAGES)}")
+    stages = [stage for stage in STAGES if not named or stage.name in named]
+    for stage in stages:
         run(stage)
     print("\n== summary")
-    for stage in STAGES:
+    for stage in stages:
         print(f"{stage.name:<24} {stage.passed:>6} passed {stage.failed:>4} failed "
               f"{stage.skipped:>4} skipped {stage.seconds:>7.0f} s")
         for name in stage.failures:
             print(f"    {name}")
-    passed, failed = sum(s.passed for s in STAGES), sum(s.failed for s in STAGES)
-    skipped = sum(s.skipped for s in STAGES)
+    passed, failed = sum(s.passed for s in stages), sum(s.failed for s in stages)
+    skipped = sum(s.skipped for s in stages)
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0
 

@@ -77,7 +77,8 @@ CpuFeatures detect_cpu_features() {
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0)
     features.has_avx512_bf16 = features.has_avx512 && bit(a, 5);
 #elif defined(__aarch64__)
-  features.has_neon_dotprod = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  constexpr uint64_t kDotprod = HWCAP_ASIMDDP | HWCAP_ASIMDHP | HWCAP_ATOMICS;
+  features.has_neon_dotprod = (getauxval(AT_HWCAP) & kDotprod) == kDotprod;
   features.has_neon_i8mm = (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
 #endif
   return features;

@@ -7,6 +7,9 @@
 #if INGOT_X86
 #include "kernels/cpu/avx2/activations.h"
 #endif
+#if INGOT_ARM
+#include "kernels/cpu/neon/activations.h"
+#endif
 
 namespace ingot {
 namespace {
@@ -16,9 +19,15 @@ constexpr PackKernel kPackKernels[] = {
 #if INGOT_X86
     {"pack_q8g32_avx2", ActivationLayout::kQ8G32, Target::kAvx2, cpu::pack_q8g32_avx2},
 #endif
+#if INGOT_ARM
+    {"pack_q8g32_neon", ActivationLayout::kQ8G32, Target::kNeon, cpu::pack_q8g32_neon},
+#endif
     {"pack_q8g32_ref", ActivationLayout::kQ8G32, Target::kScalar, ref::pack_q8g32},
 #if INGOT_X86
     {"pack_q8g256_avx2", ActivationLayout::kQ8G256, Target::kAvx2, cpu::pack_q8g256_avx2},
+#endif
+#if INGOT_ARM
+    {"pack_q8g256_neon", ActivationLayout::kQ8G256, Target::kNeon, cpu::pack_q8g256_neon},
 #endif
     {"pack_q8g256_ref", ActivationLayout::kQ8G256, Target::kScalar, ref::pack_q8g256},
 };

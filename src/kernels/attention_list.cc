@@ -10,6 +10,9 @@
 #include "kernels/cpu/avx2/attention.h"
 #include "kernels/cpu/avx512/attention.h"
 #endif
+#if INGOT_ARM
+#include "kernels/cpu/neon/attention.h"
+#endif
 
 namespace ingot {
 namespace {
@@ -37,6 +40,12 @@ constexpr AttentionKernel avx512(const char* name, KvCacheType type) {
   return kernel<Codec, cpu::kAttentionMathAvx512>(name, type, Target::kAvx512);
 }
 #endif
+#if INGOT_ARM
+template <const KvCodec& Codec>
+constexpr AttentionKernel neon(const char* name, KvCacheType type) {
+  return kernel<Codec, cpu::kAttentionMath>(name, type, Target::kNeon);
+}
+#endif
 
 // Best first within a type; each group closes with its scalar reference.
 constexpr AttentionKernel kAttentionKernels[] = {
@@ -55,6 +64,15 @@ constexpr AttentionKernel kAttentionKernels[] = {
     avx2<cpu::kCodecFp8E5M2>("attention_fp8_e5m2_avx2", KvCacheType::kFp8E5M2),
     avx2<cpu::kCodecInt8>("attention_int8_avx2", KvCacheType::kInt8),
     avx2<cpu::kCodecInt4>("attention_int4_avx2", KvCacheType::kInt4),
+#endif
+#if INGOT_ARM
+    neon<cpu::kCodecF32>("attention_f32_neon", KvCacheType::kF32),
+    neon<cpu::kCodecF16>("attention_f16_neon", KvCacheType::kF16),
+    neon<cpu::kCodecBf16>("attention_bf16_neon", KvCacheType::kBF16),
+    neon<cpu::kCodecFp8E4M3>("attention_fp8_e4m3_neon", KvCacheType::kFp8E4M3),
+    neon<cpu::kCodecFp8E5M2>("attention_fp8_e5m2_neon", KvCacheType::kFp8E5M2),
+    neon<cpu::kCodecInt8>("attention_int8_neon", KvCacheType::kInt8),
+    neon<cpu::kCodecInt4>("attention_int4_neon", KvCacheType::kInt4),
 #endif
     scalar<ref::kCodecF32>("attention_f32_ref", KvCacheType::kF32),
     scalar<ref::kCodecF16>("attention_f16_ref", KvCacheType::kF16),

@@ -10,6 +10,9 @@
 #include "kernels/cpu/avx2/elementwise.h"
 #include "kernels/cpu/avx512/elementwise.h"
 #endif
+#if INGOT_ARM
+#include "kernels/cpu/neon/elementwise.h"
+#endif
 
 namespace ingot {
 namespace {
@@ -20,6 +23,10 @@ constexpr ElementwiseKernels kElementwiseKernels[] = {
      cpu::softcap_avx512},
     {"elementwise_avx2", Target::kAvx2, cpu::activate_avx2, cpu::add_scaled_avx2,
      cpu::softcap_avx2},
+#endif
+#if INGOT_ARM
+    {"elementwise_neon", Target::kNeon, cpu::activate_neon, cpu::add_scaled_neon,
+     cpu::softcap_neon},
 #endif
     {"elementwise_ref", Target::kScalar, ref::activate, ref::add_scaled, ref::softcap},
 };

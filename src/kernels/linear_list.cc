@@ -7,6 +7,10 @@
 #if INGOT_X86
 #include "kernels/cpu/avx512/linear.h"
 #endif
+#if INGOT_ARM
+#include "kernels/cpu/i8mm/linear.h"
+#include "kernels/cpu/neon/linear.h"
+#endif
 
 namespace ingot {
 namespace {
@@ -51,6 +55,41 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_blocks6_avx512", kBlocks6, Target::kAvx512, kX8G256, cpu::linear_blocks6_avx512},
     {"linear_blocks_iq4_avx512", kBlocksIq4, Target::kAvx512, kX8G256,
      cpu::linear_blocks_iq4_avx512},
+#endif
+#if INGOT_ARM
+    {"linear_groups4_i8mm", kGroups4, Target::kNeonI8mm, kX8G32, cpu::linear_groups4_i8mm},
+    {"linear_groups4min_i8mm", kGroups4Min, Target::kNeonI8mm, kX8G32, cpu::linear_groups4min_i8mm},
+    {"linear_groups5_i8mm", kGroups5, Target::kNeonI8mm, kX8G32, cpu::linear_groups5_i8mm},
+    {"linear_groups5min_i8mm", kGroups5Min, Target::kNeonI8mm, kX8G32, cpu::linear_groups5min_i8mm},
+    {"linear_groups8_i8mm", kGroups8, Target::kNeonI8mm, kX8G32, cpu::linear_groups8_i8mm},
+    {"linear_groups_iq4_i8mm", kGroupsIq4, Target::kNeonI8mm, kX8G32, cpu::linear_groups_iq4_i8mm},
+    {"linear_groups_fp4_i8mm", kGroupsFp4, Target::kNeonI8mm, kX8G32, cpu::linear_groups_fp4_i8mm},
+    {"linear_blocks2min_i8mm", kBlocks2Min, Target::kNeonI8mm, kX8G256,
+     cpu::linear_blocks2min_i8mm},
+    {"linear_blocks3_i8mm", kBlocks3, Target::kNeonI8mm, kX8G256, cpu::linear_blocks3_i8mm},
+    {"linear_blocks4min_i8mm", kBlocks4Min, Target::kNeonI8mm, kX8G256,
+     cpu::linear_blocks4min_i8mm},
+    {"linear_blocks5min_i8mm", kBlocks5Min, Target::kNeonI8mm, kX8G256,
+     cpu::linear_blocks5min_i8mm},
+    {"linear_blocks6_i8mm", kBlocks6, Target::kNeonI8mm, kX8G256, cpu::linear_blocks6_i8mm},
+    {"linear_blocks_iq4_i8mm", kBlocksIq4, Target::kNeonI8mm, kX8G256, cpu::linear_blocks_iq4_i8mm},
+    {"linear_rows_neon", kRows, Target::kNeon, kX32, cpu::linear_rows_neon},
+    {"linear_f32_neon", kF32, Target::kNeon, kX32, cpu::linear_f32_neon},
+    {"linear_f16_neon", kF16, Target::kNeon, kX32, cpu::linear_f16_neon},
+    {"linear_bf16_neon", kBF16, Target::kNeon, kX32, cpu::linear_bf16_neon},
+    {"linear_groups4_neon", kGroups4, Target::kNeon, kX8G32, cpu::linear_groups4_neon},
+    {"linear_groups4min_neon", kGroups4Min, Target::kNeon, kX8G32, cpu::linear_groups4min_neon},
+    {"linear_groups5_neon", kGroups5, Target::kNeon, kX8G32, cpu::linear_groups5_neon},
+    {"linear_groups5min_neon", kGroups5Min, Target::kNeon, kX8G32, cpu::linear_groups5min_neon},
+    {"linear_groups8_neon", kGroups8, Target::kNeon, kX8G32, cpu::linear_groups8_neon},
+    {"linear_groups_iq4_neon", kGroupsIq4, Target::kNeon, kX8G32, cpu::linear_groups_iq4_neon},
+    {"linear_groups_fp4_neon", kGroupsFp4, Target::kNeon, kX8G32, cpu::linear_groups_fp4_neon},
+    {"linear_blocks2min_neon", kBlocks2Min, Target::kNeon, kX8G256, cpu::linear_blocks2min_neon},
+    {"linear_blocks3_neon", kBlocks3, Target::kNeon, kX8G256, cpu::linear_blocks3_neon},
+    {"linear_blocks4min_neon", kBlocks4Min, Target::kNeon, kX8G256, cpu::linear_blocks4min_neon},
+    {"linear_blocks5min_neon", kBlocks5Min, Target::kNeon, kX8G256, cpu::linear_blocks5min_neon},
+    {"linear_blocks6_neon", kBlocks6, Target::kNeon, kX8G256, cpu::linear_blocks6_neon},
+    {"linear_blocks_iq4_neon", kBlocksIq4, Target::kNeon, kX8G256, cpu::linear_blocks_iq4_neon},
 #endif
     {"linear_rows_ref", kRows, Target::kScalar, kX32, ref::linear_rows},
     {"linear_f32_ref", kF32, Target::kScalar, kX32, of<ref::linear_floats, kF32>},

@@ -8,6 +8,9 @@
 #include "kernels/cpu/avx2/norm.h"
 #include "kernels/cpu/avx512/norm.h"
 #endif
+#if INGOT_ARM
+#include "kernels/cpu/neon/norm.h"
+#endif
 
 namespace ingot {
 namespace {
@@ -16,6 +19,9 @@ constexpr NormKernel kNormKernels[] = {
 #if INGOT_X86
     {"norm_avx512", Target::kAvx512, cpu::norm_avx512},
     {"norm_avx2", Target::kAvx2, cpu::norm_avx2},
+#endif
+#if INGOT_ARM
+    {"norm_neon", Target::kNeon, cpu::norm_neon},
 #endif
     {"norm_ref", Target::kScalar, ref::norm},
 };

@@ -8,6 +8,9 @@
 #include "kernels/cpu/avx2/rope.h"
 #include "kernels/cpu/avx512/rope.h"
 #endif
+#if INGOT_ARM
+#include "kernels/cpu/neon/rope.h"
+#endif
 
 namespace ingot {
 namespace {
@@ -16,6 +19,9 @@ constexpr RopeKernel kRopeKernels[] = {
 #if INGOT_X86
     {"rope_avx512", Target::kAvx512, cpu::rope_avx512},
     {"rope_avx2", Target::kAvx2, cpu::rope_avx2},
+#endif
+#if INGOT_ARM
+    {"rope_neon", Target::kNeon, cpu::rope_neon},
 #endif
     {"rope_ref", Target::kScalar, ref::rope},
 };

@@ -22,6 +22,13 @@ TEST(TargetSet, ANamedTargetBringsWhatItBuildsOn) {
   EXPECT_EQ(TargetSet::parse("avx512")->to_string(), "avx512 avx2 scalar");
 }
 
+TEST(TargetSet, ANamedArmTargetBringsWhatItBuildsOn) {
+  if (!TargetSet::of_this_machine().has(Target::kNeon)) GTEST_SKIP() << "no NEON here";
+  EXPECT_EQ(TargetSet::parse("neon")->to_string(), "neon scalar");
+  if (!TargetSet::of_this_machine().has(Target::kNeonI8mm)) GTEST_SKIP() << "no i8mm here";
+  EXPECT_EQ(TargetSet::parse("i8mm")->to_string(), "i8mm neon scalar");
+}
+
 TEST(TargetSet, RefusesUnknownNamesAndSaysWhatThereIs) {
   const auto result = TargetSet::parse("avx9");
   ASSERT_FALSE(result.is_ok());

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NEON packers, entered in activations_list.cc.
+#pragma once
+
+#include "kernels/activations.h"
+
+namespace ingot::cpu {
+
+void pack_q8g32_neon(const PackArgs& args, int64_t begin, int64_t end);
+void pack_q8g256_neon(const PackArgs& args, int64_t begin, int64_t end);
+
+}  // namespace ingot::cpu
