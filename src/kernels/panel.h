@@ -22,6 +22,7 @@
 
 #include "blocks/layout_id.h"
 #include "kernels/activation_layout.h"
+#include "kernels/target.h"
 
 namespace ingot {
 
@@ -115,6 +116,11 @@ struct PanelSource {
 };
 void pack_panels(const PanelSource& source, Packing packing, int64_t begin, int64_t end,
                  std::byte* out);
+
+// The same, as fast as the machine can.
+using PanelPacker = void (*)(const PanelSource& source, Packing packing, int64_t begin, int64_t end,
+                             std::byte* out);
+PanelPacker choose_packer(TargetSet targets);
 
 // The code of one row and column of a run: the truth about the planes, for references and tests.
 int panel_code(const std::byte* run, int bits, int64_t row, int64_t column);
