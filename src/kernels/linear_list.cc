@@ -5,6 +5,7 @@
 #include "kernels/linear.h"
 #include "kernels/linear_ref.h"
 #if INGOT_X86
+#include "kernels/cpu/avx2/linear.h"
 #include "kernels/cpu/avx512/linear.h"
 #endif
 #if INGOT_ARM
@@ -55,6 +56,31 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_blocks6_avx512", kBlocks6, Target::kAvx512, kX8G256, cpu::linear_blocks6_avx512},
     {"linear_blocks_iq4_avx512", kBlocksIq4, Target::kAvx512, kX8G256,
      cpu::linear_blocks_iq4_avx512},
+    {"linear_rows_avx2", kRows, Target::kAvx2, kX32, cpu::linear_rows_avx2},
+    {"linear_f32_avx2", kF32, Target::kAvx2, kX32, cpu::linear_f32_avx2},
+    {"linear_f16_avx2", kF16, Target::kAvx2, kX32, cpu::linear_f16_avx2},
+    {"linear_bf16_avx2", kBF16, Target::kAvx2, kX32, cpu::linear_bf16_avx2},
+    {"linear_groups4_avx2", kGroups4, Target::kAvx2, kX8G32, cpu::linear_groups4_avx2},
+    {"linear_groups4min_avx2", kGroups4Min, Target::kAvx2, kX8G32,
+     cpu::linear_groups4min_avx2},
+    {"linear_groups5_avx2", kGroups5, Target::kAvx2, kX8G32, cpu::linear_groups5_avx2},
+    {"linear_groups5min_avx2", kGroups5Min, Target::kAvx2, kX8G32,
+     cpu::linear_groups5min_avx2},
+    {"linear_groups8_avx2", kGroups8, Target::kAvx2, kX8G32, cpu::linear_groups8_avx2},
+    {"linear_groups_iq4_avx2", kGroupsIq4, Target::kAvx2, kX8G32,
+     cpu::linear_groups_iq4_avx2},
+    {"linear_groups_fp4_avx2", kGroupsFp4, Target::kAvx2, kX8G32,
+     cpu::linear_groups_fp4_avx2},
+    {"linear_blocks2min_avx2", kBlocks2Min, Target::kAvx2, kX8G256,
+     cpu::linear_blocks2min_avx2},
+    {"linear_blocks3_avx2", kBlocks3, Target::kAvx2, kX8G256, cpu::linear_blocks3_avx2},
+    {"linear_blocks4min_avx2", kBlocks4Min, Target::kAvx2, kX8G256,
+     cpu::linear_blocks4min_avx2},
+    {"linear_blocks5min_avx2", kBlocks5Min, Target::kAvx2, kX8G256,
+     cpu::linear_blocks5min_avx2},
+    {"linear_blocks6_avx2", kBlocks6, Target::kAvx2, kX8G256, cpu::linear_blocks6_avx2},
+    {"linear_blocks_iq4_avx2", kBlocksIq4, Target::kAvx2, kX8G256,
+     cpu::linear_blocks_iq4_avx2},
 #endif
 #if INGOT_ARM
     {"linear_groups4_i8mm", kGroups4, Target::kNeonI8mm, kX8G32, cpu::linear_groups4_i8mm},
