@@ -16,13 +16,14 @@ struct RowRun {
   const std::byte* rows;
   int64_t count;
 };
-// Rows of ascending positions, page by page. Of the runs, those from `count` up to `known` are what
-// will be read next: to be fetched, not used.
+// Rows of ascending positions, page by page. While run i is used, ahead[i] (where there is one) is
+// to be fetched: it will be read soon.
 struct RowRuns {
   const RowRun* runs;
   int64_t count;
-  int64_t known;
   int64_t dim;
+  const RowRun* ahead;
+  int64_t ahead_count;
 };
 
 // How rows of the cache are written and read. A loaded number is worth `unit`, and its row's factor

@@ -12,11 +12,17 @@ namespace {
 struct Avx2 {
   using Vector = __m256;
   static constexpr int64_t kLanes = 8;
-  static constexpr int64_t kMixTile = 8;  // sums held in registers while mixing
+  // Of each query's sums held in registers while mixing: 12 and 8 sums; one unit's latency is 4.
+  static constexpr int64_t mix_vectors(int64_t queries) { return queries == 4 ? 3 : 8 / queries; }
 
   static Vector zero() { return _mm256_setzero_ps(); }
   static Vector all(float value) { return _mm256_set1_ps(value); }
   static Vector load(const float* from) { return _mm256_loadu_ps(from); }
+  // In a register from here on.
+  static Vector keep(Vector v) {
+    asm("" : "+x"(v));
+    return v;
+  }
   static Vector load_some(const float* from, int64_t count) {
     return _mm256_maskload_ps(from, lane_mask(count));
   }

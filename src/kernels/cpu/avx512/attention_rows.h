@@ -12,11 +12,17 @@ namespace {
 struct Avx512 {
   using Vector = __m512;
   static constexpr int64_t kLanes = 16;
-  static constexpr int64_t kMixTile = 16;  // sums held in registers while mixing
+  // Of each query's sums held in registers while mixing: up to 16 sums.
+  static constexpr int64_t mix_vectors(int64_t queries) { return queries == 4 ? 4 : 8 / queries; }
 
   static Vector zero() { return _mm512_setzero_ps(); }
   static Vector all(float value) { return _mm512_set1_ps(value); }
   static Vector load(const float* from) { return _mm512_loadu_ps(from); }
+  // In a register from here on.
+  static Vector keep(Vector v) {
+    asm("" : "+v"(v));
+    return v;
+  }
   static Vector load_some(const float* from, int64_t count) { return load_floats(from, count); }
   static void store(float* to, Vector v) { _mm512_storeu_ps(to, v); }
   static void store_some(float* to, int64_t count, Vector v) { store_floats(to, count, v); }
