@@ -115,7 +115,7 @@ class Walk {
   void copy_queries(const Tile& tile, float* to) const;
   void run_segment(const Tile& tile, int64_t segment, const Scratch& scratch, Partial to) const;
   void soften_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
-                      Partial to) const;
+                      const float* value_factors, Partial to) const;
   void mix_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
                    Partial to) const;
   void join(const Tile& tile, int64_t segment, const Partial& from, Partial to) const;
@@ -252,15 +252,14 @@ void Walk::run_segment(const Tile& tile, int64_t segment, const Scratch& scratch
   const Range together = tile.seen_by_all_rows_together().within(whole);
   const int64_t kv_head = tile.first_head / heads_per_kv_head_;
   copy_queries(tile, scratch.q);
-  read_factors(*tile.sequence, kv_head, together, false, scratch.key_factors);
-  read_factors(*tile.sequence, kv_head, together, true, scratch.value_factors);
   const KvCodec& codec = parts_.codec;
   if (tile.rows == 1 && tile.queries() <= kFewQueries && codec.keys.score != nullptr &&
       codec.values.mix != nullptr) {
     Runs runs;
     codec.keys.score(scratch.q, tile.queries(), list_runs(tile, together, false, runs),
                      scratch.scores, kScoreStride);
-    soften_segment(tile, whole, together, scratch, to);
+    read_factors(*tile.sequence, kv_head, together, false, scratch.key_factors);
+    soften_segment(tile, whole, together, scratch, nullptr, to);
     std::fill_n(to.mixed, tile.queries() * shape_.value_dim, 0.0F);
     codec.values.mix(scratch.scores, kScoreStride, tile.queries(),
                      list_runs(tile, together, true, runs), to.mixed);
@@ -272,12 +271,15 @@ void Walk::run_segment(const Tile& tile, int64_t segment, const Scratch& scratch
     parts_.math.score(scratch.q, tile.queries(), {scratch.block, block.size(), shape_.key_dim},
                       scratch.scores + begin - together.begin, kScoreStride);
   }
-  soften_segment(tile, whole, together, scratch, to);
+  read_factors(*tile.sequence, kv_head, together, false, scratch.key_factors);
+  read_factors(*tile.sequence, kv_head, together, true, scratch.value_factors);
+  soften_segment(tile, whole, together, scratch,
+                 codec.values.factors == nullptr ? nullptr : scratch.value_factors, to);
   mix_segment(tile, whole, together, scratch, to);
 }
 
 void Walk::soften_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
-                          Partial to) const {
+                          const float* value_factors, Partial to) const {
   for (int64_t n = 0; n < tile.queries(); ++n) {
     const Range seen = tile.seen(n / tile.heads).within(segment);
     if (seen.is_empty()) continue;
@@ -290,7 +292,7 @@ void Walk::soften_segment(const Tile& tile, Range segment, Range together, const
         .slope = args_.alibi_slopes == nullptr ? 0.0F : args_.alibi_slopes[head],
         .first_distance = seen.begin - tile.position(n / tile.heads),
         .key_factors = codec.keys.factors == nullptr ? nullptr : scratch.key_factors + first,
-        .value_factors = codec.values.factors == nullptr ? nullptr : scratch.value_factors + first};
+        .value_factors = value_factors == nullptr ? nullptr : value_factors + first};
     const Softened softened =
         parts_.math.soften(soften, scratch.scores + n * kScoreStride + first, seen.size());
     to.largest[n] = softened.largest;

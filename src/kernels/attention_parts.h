@@ -38,7 +38,8 @@ struct KvRows {
   void (*factors)(const std::byte* rows, int64_t count, int64_t dim, float* to) = nullptr;
   float unit = 1;  // a power of two
   // AttentionMath's score and mix of rows as they are stored, to the same bits as of loaded rows;
-  // for few queries, where loading would cost more than the rest. Null: they are loaded.
+  // for few queries, where loading would cost more than the rest. Mixing multiplies the weights by
+  // the rows' factors itself, as it is the first to read the rows. Null: rows are loaded.
   void (*score)(const float* q, int64_t queries, const RowRuns& keys, float* scores,
                 int64_t stride) = nullptr;
   void (*mix)(const float* weights, int64_t stride, int64_t queries, const RowRuns& values,

@@ -195,12 +195,40 @@ inline void mix_queries(const float* weights, int64_t stride, const RowRuns& val
     mix_rest<Simd, Row>(weights + n * stride, values, d, out + n * dim);
 }
 
+// Weights times the factors of their rows, to [queries, kMostPositions].
+constexpr int64_t kPositions = 64;  // mixed at a time, or those of a longer run
+constexpr int64_t kMostPositions = kPositions + kLargestPageTokens;
+constexpr int64_t kMostQueries = 8;
+template <class Simd, class Row>
+inline void apply_factors(const float* weights, int64_t stride, int64_t queries,
+                          const RowRuns& values, int64_t positions, float* to) {
+  float factors[kMostPositions];
+  float* next = factors;
+  for (int64_t r = 0; r < values.count; ++r) {
+    for (int64_t i = 0; i < values.runs[r].count; ++i)
+      *next++ = Row::factor(values.runs[r].rows + i * Row::bytes(values.dim), values.dim);
+  }
+  for (int64_t n = 0; n < queries; ++n, weights += stride, to += kMostPositions) {
+    int64_t i = 0;
+    for (; i + Simd::kLanes <= positions; i += Simd::kLanes)
+      Simd::store(to + i, Simd::mul(Simd::load(weights + i), Simd::load(factors + i)));
+    for (; i < positions; ++i)
+      to[i] = weights[i] * factors[i];
+  }
+}
+
 // KvRows::mix: a few runs at a time, so that they stay in L1 for all dimensions and queries, but
 // enough of them that what it takes to pick up the sums and put them down does not show.
 template <class Simd, class Row>
 void mix_runs(const float* weights, int64_t stride, int64_t queries, const RowRuns& values,
               float* out) {
-  constexpr int64_t kPositions = 64;
+  if constexpr (Row::kHasFactor) {
+    for (; queries > kMostQueries; queries -= kMostQueries) {
+      mix_runs<Simd, Row>(weights, stride, kMostQueries, values, out);
+      weights += kMostQueries * stride;
+      out += kMostQueries * values.dim;
+    }
+  }
   const int64_t dim = values.dim;
   for (int64_t r = 0; r < values.count;) {
     int64_t end = r;
@@ -209,13 +237,21 @@ void mix_runs(const float* weights, int64_t stride, int64_t queries, const RowRu
       positions += values.runs[end++].count;
     } while (end < values.count && positions < kPositions);
     RowRuns some{values.runs + r, end - r, dim, values.ahead + r, values.ahead_count - r};
+    const float* by = weights;
+    int64_t by_stride = stride;
+    float scaled[Row::kHasFactor ? kMostQueries * kMostPositions : 1];
+    if constexpr (Row::kHasFactor) {
+      apply_factors<Simd, Row>(weights, stride, queries, some, positions, scaled);
+      by = scaled;
+      by_stride = kMostPositions;
+    }
     int64_t n = 0;
     for (; n + 4 <= queries; n += 4, some.ahead_count = 0)
-      mix_queries<Simd, Row, 4>(weights + n * stride, stride, some, out + n * dim);
+      mix_queries<Simd, Row, 4>(by + n * by_stride, by_stride, some, out + n * dim);
     for (; n + 2 <= queries; n += 2, some.ahead_count = 0)
-      mix_queries<Simd, Row, 2>(weights + n * stride, stride, some, out + n * dim);
+      mix_queries<Simd, Row, 2>(by + n * by_stride, by_stride, some, out + n * dim);
     for (; n < queries; ++n, some.ahead_count = 0)
-      mix_queries<Simd, Row, 1>(weights + n * stride, stride, some, out + n * dim);
+      mix_queries<Simd, Row, 1>(by + n * by_stride, by_stride, some, out + n * dim);
     weights += positions;
     r = end;
   }
