@@ -15,6 +15,18 @@ int64_t largest(const std::vector<int64_t>& values) {
   return values.empty() ? 0 : *std::ranges::max_element(values);
 }
 
+bool has_pair(const LatencyOptions& options) {
+  return options.pair_prompt > 0 && options.pair_generated > 0;
+}
+
+// What is timed: tokens of each sequence behind a depth.
+struct LatencyTest {
+  bool is_prompt = false;
+  int64_t batch = 0;
+  int64_t depth = 0;
+  int64_t tokens = 0;
+};
+
 class LatencyBench {
  public:
   LatencyBench(std::shared_ptr<const Model> model, Decoder decoder, KvCache cache,
@@ -53,11 +65,14 @@ class LatencyBench {
         share_depth(batch, depth);
         for (const int64_t tokens : options_.prompts) {
           if (tokens == 0) continue;
-          INGOT_TRY(records.emplace_back(), measure(true, batch, depth, tokens));
+          INGOT_TRY(records.emplace_back(), measure({true, batch, depth, tokens}));
         }
         for (const int64_t tokens : options_.generated) {
           if (tokens == 0) continue;
-          INGOT_TRY(records.emplace_back(), measure(false, batch, depth, tokens));
+          INGOT_TRY(records.emplace_back(), measure({false, batch, depth, tokens}));
+        }
+        if (has_pair(options_)) {
+          INGOT_TRY(measure_pair(batch, depth, records));
         }
       }
     }
@@ -68,10 +83,11 @@ class LatencyBench {
   // Rows that the whole benchmark computes, a decoded token counted as some rows of a prompt.
   static constexpr double kDecodeWeight = 8;
   double work(const std::vector<int64_t>& depths) const {
-    const double prompts = static_cast<double>(
-        std::accumulate(options_.prompts.begin(), options_.prompts.end(), int64_t{0}));
-    const double generated = static_cast<double>(
-        std::accumulate(options_.generated.begin(), options_.generated.end(), int64_t{0}));
+    const int64_t pair = has_pair(options_) ? 1 : 0;
+    const double prompts = static_cast<double>(std::accumulate(
+        options_.prompts.begin(), options_.prompts.end(), pair * options_.pair_prompt));
+    const double generated = static_cast<double>(std::accumulate(
+        options_.generated.begin(), options_.generated.end(), pair * options_.pair_generated));
     double rows = static_cast<double>(largest(depths));
     for (const int64_t batch : options_.batches) {
       rows += static_cast<double>(depths.size()) * (options_.repetitions + 1) *
@@ -153,35 +169,73 @@ class LatencyBench {
     return tokens;
   }
 
-  Result<LatencyRecord> measure(bool is_prompt, int64_t batch, int64_t depth, int64_t tokens) {
-    LatencyRecord record;
-    record.is_prompt = is_prompt;
-    record.batch = batch;
-    record.depth = depth;
-    record.tokens = tokens;
-    const auto all = static_cast<double>(batch * tokens);
-    std::vector<double> speeds;
+  // Seconds of one run into `seconds`; returns the number of passes.
+  Result<int64_t> time(const LatencyTest& test, std::vector<double>& seconds) {
+    const BenchClock::time_point start = BenchClock::now();
+    INGOT_TRY(const int64_t passes, test.is_prompt ? prompt(test.batch, test.depth, test.tokens)
+                                                   : decode(test.batch, test.depth, test.tokens));
+    seconds.push_back(seconds_between(start, BenchClock::now()));
+    return passes;
+  }
+
+  // Prompts warm up whole, they size the buffers; generation with a few tokens.
+  Status warm_up(const LatencyTest& test) {
+    if (test.is_prompt) return prompt(test.batch, test.depth, test.tokens).status();
+    return decode(test.batch, test.depth, std::min<int64_t>(test.tokens, 4)).status();
+  }
+
+  Result<LatencyRecord> measure(const LatencyTest& test) {
+    INGOT_TRY(warm_up(test));
+    std::vector<double> seconds;
     int64_t passes = 0;
-    for (int i = 0; i <= options_.repetitions; ++i) {
-      const BenchClock::time_point start = BenchClock::now();
-      INGOT_TRY(passes, is_prompt ? prompt(batch, depth, tokens) : decode(batch, depth, tokens));
-      const double seconds = seconds_between(start, BenchClock::now());
-      if (i == 0) continue;  // warm-up
-      speeds.push_back(all / seconds);
-      record.seconds += seconds / options_.repetitions;
+    for (int i = 0; i < options_.repetitions; ++i) {
+      INGOT_TRY(passes, time(test, seconds));
+    }
+    return record_of(test, passes, seconds);
+  }
+
+  // A prompt and the tokens behind it, as one user after the other would see them.
+  Status measure_pair(int64_t batch, int64_t depth, std::vector<LatencyRecord>& records) {
+    const LatencyTest first{true, batch, depth, options_.pair_prompt};
+    const LatencyTest second{false, batch, depth + first.tokens, options_.pair_generated};
+    INGOT_TRY(warm_up(first));
+    std::vector<double> first_seconds;
+    std::vector<double> second_seconds;
+    int64_t first_passes = 0;
+    int64_t second_passes = 0;
+    for (int i = 0; i < options_.repetitions; ++i) {
+      INGOT_TRY(first_passes, time(first, first_seconds));
+      INGOT_TRY(second_passes, time(second, second_seconds));
+    }
+    records.push_back(record_of(first, first_passes, first_seconds));
+    records.push_back(record_of(second, second_passes, second_seconds));
+    return Status::ok();
+  }
+
+  LatencyRecord record_of(const LatencyTest& test, int64_t passes,
+                          const std::vector<double>& seconds) const {
+    LatencyRecord record;
+    record.is_prompt = test.is_prompt;
+    record.batch = test.batch;
+    record.depth = test.depth;
+    record.tokens = test.tokens;
+    const auto all = static_cast<double>(test.batch * test.tokens);
+    std::vector<double> speeds;
+    for (const double one : seconds) {
+      speeds.push_back(all / one);
+      record.seconds += one / static_cast<double>(seconds.size());
     }
     record.tokens_per_second = spread_of(std::move(speeds));
-    const auto heads = static_cast<double>(is_prompt ? batch : batch * tokens);
+    const auto tokens = static_cast<double>(test.tokens);
+    const auto batch = static_cast<double>(test.batch);
     record.ops.add(cost_.ops, all);
-    record.ops.add(cost_.head_ops, heads);
+    record.ops.add(cost_.head_ops, test.is_prompt ? batch : all);
     record.bytes = cost_.bytes * static_cast<double>(passes) +
-                   cost_.head_bytes * (is_prompt ? 1 : static_cast<double>(passes));
-    const double kv = static_cast<double>(kv_bytes_per_token(model_->spec(), options_.cache_type)) *
-                      static_cast<double>(batch);
+                   cost_.head_bytes * (test.is_prompt ? 1 : static_cast<double>(passes));
+    const double kv = static_cast<double>(kv_bytes_per_token(model_->spec(), options_.cache_type));
     // A prompt's own keys may stay in caches between its rows; what lies before it is read once.
-    record.bytes += is_prompt ? kv * static_cast<double>(depth)
-                              : kv * static_cast<double>(tokens) *
-                                    (static_cast<double>(depth) + static_cast<double>(tokens) / 2);
+    const auto depth = static_cast<double>(test.depth);
+    record.bytes += kv * batch * (test.is_prompt ? depth : tokens * (depth + tokens / 2));
     return record;
   }
 
@@ -239,7 +293,9 @@ WeightCost weight_cost(const Model& model) {
 Result<std::vector<LatencyRecord>> bench_latency(const std::shared_ptr<const Model>& model,
                                                  const Exec& exec, const LatencyOptions& options) {
   const ModelSpec& spec = model->spec();
-  const int64_t most = std::max({largest(options.prompts), largest(options.generated), int64_t{1}});
+  const int64_t pair = has_pair(options) ? options.pair_prompt + options.pair_generated : 0;
+  const int64_t most =
+      std::max({largest(options.prompts), largest(options.generated), pair, int64_t{1}});
   const int64_t context = largest(options.depths) + most;
   if (spec.learned_positions > 0 && context > spec.learned_positions - spec.position_offset) {
     return Status::invalid_argument(

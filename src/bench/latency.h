@@ -22,6 +22,8 @@ struct LatencyOptions {
   std::vector<int64_t> generated;  // tokens; 0: none
   std::vector<int64_t> batches;    // sequences at the same time
   std::vector<int64_t> depths;
+  int64_t pair_prompt = 0;     // a prompt and, behind it, generation: each timed by itself
+  int64_t pair_generated = 0;  // either 0: none
   int repetitions = 3;
   int64_t tokens_per_step = 512;  // a longer batch of prompts is cut
   KvCacheType cache_type = KvCacheType::kF16;

@@ -66,6 +66,7 @@ BenchReport latency_report(const std::vector<LatencyRecord>& records, const Mach
                        {"depth", record.depth},
                        {"tokens_per_s", speed.mean},
                        {"tokens_per_s_deviation", speed.deviation},
+                       {"tokens_per_s_median", speed.p50},
                        {"tokens_per_s_per_sequence", record.per_sequence()},
                        {"seconds", record.seconds},
                        {"bytes", record.bytes},

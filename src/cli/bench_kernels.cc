@@ -32,6 +32,7 @@ class BenchKernelsCommand : public Command {
         ->add_option("-t,--threads", threads_, "Threads to compute with (0: all cores we may use)")
         ->check(CLI::Range(0, 1024))
         ->type_name("N");
+    command->add_flag("--ceilings", only_ceilings_, "Only what the machine can do, no kernel");
     command->add_flag("--quick", options_.is_quick,
                       "Small sizes, few repetitions: shows that all run, not how fast");
     add_bench_output_flags(*command, output_);
@@ -44,7 +45,7 @@ class BenchKernelsCommand : public Command {
     const Exec exec(pool);
     const MachinePeaks peaks = measure_machine(exec);
     std::vector<KernelRecord> records;
-    {
+    if (!only_ceilings_) {
       ProgressBar bar("Kernels");
       options_.progress = [&bar](double fraction, std::string_view name) {
         bar.set_label(std::string(name));
@@ -52,7 +53,7 @@ class BenchKernelsCommand : public Command {
       };
       records = bench_kernels(exec, options_);
     }
-    if (records.empty()) {
+    if (records.empty() && !only_ceilings_) {
       return Status::not_found(
           "no kernel of this machine has '{}' in its name; see ingot bench kernels", options_.part);
     }
@@ -66,6 +67,7 @@ class BenchKernelsCommand : public Command {
   KernelBenchOptions options_;
   BenchOutputFlags output_;
   int threads_ = 0;
+  bool only_ceilings_ = false;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ read the weights, keys and values over the time it took: 100 % is perfect where 
 Examples:
   ingot bench latency model.gguf
   ingot bench latency model.gguf -p 512 -n 128 -b 1,2,4,8 -d 0,4096 -r 5
-  ingot bench latency model.gguf -p 0 -n 64 -b 1,8 --json
+  ingot bench latency model.gguf -p 0 -n 0 --pg 128,64 -b 1,8,32 --json
   ingot bench latency model.gguf -b 1,2,4,8 --plot latency.html)";
 
 class BenchLatencyCommand : public Command {
@@ -43,6 +43,10 @@ class BenchLatencyCommand : public Command {
         ->type_name("N,N")
         ->capture_default_str();
     command
+        ->add_option("--pg", pair_,
+                     "A prompt of P tokens and N generated behind it, each timed by itself")
+        ->type_name("P,N");
+    command
         ->add_option("-r,--repetitions", options_.repetitions, "Runs of each, after one to warm up")
         ->check(CLI::Range(1, 1000))
         ->type_name("N")
@@ -63,6 +67,7 @@ class BenchLatencyCommand : public Command {
     INGOT_TRY(options_.generated, parse_numbers(generated_, "--n-gen", 0));
     INGOT_TRY(options_.batches, parse_numbers(batches_, "--batch-size", 1));
     INGOT_TRY(options_.depths, parse_numbers(depths_, "--n-depth", 0));
+    INGOT_TRY(read_pair());
     INGOT_TRY(const LoadedModel model, load_model(model_));
     INGOT_TRY(options_.cache_type, cache_type_of(model_.cache_dtype, model.model->spec()));
     options_.page_tokens = model_.block_size;
@@ -75,6 +80,16 @@ class BenchLatencyCommand : public Command {
   }
 
  private:
+  Status read_pair() {
+    if (pair_.empty()) return Status::ok();
+    INGOT_TRY(const std::vector<int64_t> numbers, parse_numbers(pair_, "--pg", 1));
+    if (numbers.size() != 2)
+      return Status::invalid_argument("--pg is '{}' but must be two numbers, as 128,64", pair_);
+    options_.pair_prompt = numbers[0];
+    options_.pair_generated = numbers[1];
+    return Status::ok();
+  }
+
   Result<std::vector<LatencyRecord>> measure(const std::shared_ptr<const Model>& model,
                                              const Exec& exec) {
     ProgressBar bar("Latency");
@@ -89,6 +104,7 @@ class BenchLatencyCommand : public Command {
   std::string generated_ = "64";
   std::string batches_ = "1";
   std::string depths_ = "0";
+  std::string pair_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 // a partial result, and the partials are joined in ascending order, by the same arithmetic whether
 // one thread goes through all of a tile's segments or several share them.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <vector>
@@ -17,6 +18,8 @@ namespace {
 constexpr int64_t kSegment = 512;         // positions
 constexpr int64_t kBlock = 32;            // positions whose rows are read at a time
 constexpr int64_t kQueriesTogether = 32;  // in a tile; more heads of one kv head become more tiles
+constexpr int64_t kFewQueries = 8;        // of one row: scored and mixed without loading
+constexpr int64_t kRunsAhead = 2;         // pages whose rows are on their way
 constexpr int64_t kTasksPerThread = 4;    // below this a tile's segments become tasks of their own
 
 struct Range {  // of positions
@@ -76,12 +79,16 @@ class Walk {
  private:
   // One thread's memory, cut up by offsets.
   struct Scratch {
-    float* q;       // [queries, key_dim]
-    float* scores;  // [queries, kSegment]
-    float* block;   // [kBlock, the larger dim]
+    float* q;              // [queries, key_dim]
+    float* scores;         // [queries, kSegment]
+    float* block;          // [kBlock, the larger dim]
+    float* key_factors;    // [kSegment]
+    float* value_factors;  // [kSegment]
     Partial partial;
     Partial total;
   };
+  // A segment's pages, the first and the last in part, and what comes after.
+  using Runs = std::array<RowRun, kSegment / kSmallestPageTokens + 1 + kRunsAhead + 1>;
   struct Task {
     size_t tile;
     int64_t segment;  // -1: all of them
@@ -94,10 +101,19 @@ class Walk {
   }
   Scratch scratch(std::vector<float>& memory) const;
   void make_tiles(std::vector<Tile>& tiles) const;
+  template <class Use>
+  void for_runs(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
+                Use&& use) const;
   void read(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
             float* to) const;
+  void read_factors(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
+                    float* to) const;
+  RowRuns list_runs(const Tile& tile, Range positions, bool is_values, Runs& runs) const;
   void run_tile(const Tile& tile, Scratch& scratch) const;
+  void copy_queries(const Tile& tile, float* to) const;
   void run_segment(const Tile& tile, int64_t segment, const Scratch& scratch, Partial to) const;
+  void soften_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
+                      Partial to) const;
   void mix_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
                    Partial to) const;
   void join(const Tile& tile, int64_t segment, const Partial& from, Partial to) const;
@@ -113,9 +129,13 @@ class Walk {
 
 Walk::Scratch Walk::scratch(std::vector<float>& memory) const {
   constexpr int64_t kQueries = kQueriesTogether;
-  const int64_t sizes[] = {kQueries * shape_.key_dim, kQueries * kSegment,
+  const int64_t sizes[] = {kQueries * shape_.key_dim,
+                           kQueries * kSegment,
                            kBlock * std::max(shape_.key_dim, shape_.value_dim),
-                           partial_size(kQueries), partial_size(kQueries)};
+                           kSegment,
+                           kSegment,
+                           partial_size(kQueries),
+                           partial_size(kQueries)};
   int64_t total = 0;
   for (const int64_t size : sizes)
     total += size;
@@ -126,7 +146,8 @@ Walk::Scratch Walk::scratch(std::vector<float>& memory) const {
     at[i] = next;
     next += sizes[i];
   }
-  return {at[0], at[1], at[2], partial_at(at[3], kQueries), partial_at(at[4], kQueries)};
+  return {
+      at[0], at[1], at[2], at[3], at[4], partial_at(at[5], kQueries), partial_at(at[6], kQueries)};
 }
 
 // kv head by kv head, so that what threads read at a time is near; late rows first, as they are
@@ -148,61 +169,124 @@ void Walk::make_tiles(std::vector<Tile>& tiles) const {
   }
 }
 
-// Rows of `positions` as floats, page by page.
-void Walk::read(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
-                float* to) const {
-  const KvRows& codec = is_values ? parts_.codec.values : parts_.codec.keys;
+// use(rows, count) of adjacent rows, page by page.
+template <class Use>
+void Walk::for_runs(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
+                    Use&& use) const {
   const int64_t row_bytes = is_values ? value_bytes_ : key_bytes_;
-  const int64_t dim = is_values ? shape_.value_dim : shape_.key_dim;
   const int64_t offset = is_values ? shape_.kv_heads * shape_.page_tokens * key_bytes_ : 0;
   for (int64_t position = positions.begin; position < positions.end;) {
     const int64_t slot = position % shape_.page_tokens;
     const int64_t count = std::min(shape_.page_tokens - slot, positions.end - position);
     const PageId page = sequence.pages[position / shape_.page_tokens];
     INGOT_DCHECK(page != kNoPage);
-    const std::byte* rows = args_.kv.data + page * args_.kv.page_stride + offset +
-                            (kv_head * shape_.page_tokens + slot) * row_bytes;
-    codec.load(rows, count, dim, to);
-    to += count * dim;
+    use(args_.kv.data + page * args_.kv.page_stride + offset +
+            (kv_head * shape_.page_tokens + slot) * row_bytes,
+        count);
     position += count;
   }
+}
+
+// Rows of `positions` as floats.
+void Walk::read(const SequenceRows& sequence, int64_t kv_head, Range positions, bool is_values,
+                float* to) const {
+  const KvRows& codec = is_values ? parts_.codec.values : parts_.codec.keys;
+  const int64_t dim = is_values ? shape_.value_dim : shape_.key_dim;
+  for_runs(sequence, kv_head, positions, is_values, [&](const std::byte* rows, int64_t count) {
+    codec.load(rows, count, dim, to);
+    to += count * dim;
+  });
+}
+
+void Walk::read_factors(const SequenceRows& sequence, int64_t kv_head, Range positions,
+                        bool is_values, float* to) const {
+  const KvRows& codec = is_values ? parts_.codec.values : parts_.codec.keys;
+  const int64_t dim = is_values ? shape_.value_dim : shape_.key_dim;
+  if (codec.factors == nullptr) return;
+  for_runs(sequence, kv_head, positions, is_values, [&](const std::byte* rows, int64_t count) {
+    codec.factors(rows, count, dim, to);
+    to += count;
+  });
+}
+
+// The runs of a segment's keys or values; after them what is read next, so that it can be on its
+// way: after keys the values of the same positions, after values the next segment's keys.
+RowRuns Walk::list_runs(const Tile& tile, Range positions, bool is_values, Runs& runs) const {
+  const int64_t kv_head = tile.first_head / heads_per_kv_head_;
+  int64_t known = 0;
+  const auto add = [&](const std::byte* rows, int64_t count) {
+    runs[static_cast<size_t>(known++)] = {rows, count};
+  };
+  for_runs(*tile.sequence, kv_head, positions, is_values, add);
+  const int64_t count = known;
+  const int64_t begin = is_values ? positions.end : positions.begin;
+  const int64_t end = is_values ? tile.seen_by_all_rows_together().end : positions.end;
+  const int64_t next_pages = (begin / shape_.page_tokens + kRunsAhead) * shape_.page_tokens;
+  for_runs(*tile.sequence, kv_head, {begin, std::min(end, next_pages)}, !is_values, add);
+  return {runs.data(), count, known, is_values ? shape_.value_dim : shape_.key_dim};
+}
+
+void Walk::copy_queries(const Tile& tile, float* to) const {
+  for (int64_t row = 0; row < tile.rows; ++row) {
+    const int64_t from = tile.sequence->first_row + tile.first_token + row;
+    std::copy_n(args_.q + from * args_.q_stride + tile.first_head * shape_.key_dim,
+                tile.heads * shape_.key_dim, to + row * tile.heads * shape_.key_dim);
+  }
+  if (!parts_.codec.rotates_keys) return;
+  for (int64_t n = 0; n < tile.queries(); ++n)
+    rotate_key(to + n * shape_.key_dim, shape_.key_dim);
 }
 
 void Walk::run_segment(const Tile& tile, int64_t segment, const Scratch& scratch,
                        Partial to) const {
   const Range whole = segment_range(segment);
   const Range together = tile.seen_by_all_rows_together().within(whole);
-  for (int64_t row = 0; row < tile.rows; ++row) {
-    const int64_t from = tile.sequence->first_row + tile.first_token + row;
-    std::copy_n(args_.q + from * args_.q_stride + tile.first_head * shape_.key_dim,
-                tile.heads * shape_.key_dim, scratch.q + row * tile.heads * shape_.key_dim);
-  }
-  if (parts_.codec.rotates_keys) {
-    for (int64_t n = 0; n < tile.queries(); ++n)
-      rotate_key(scratch.q + n * shape_.key_dim, shape_.key_dim);
-  }
   const int64_t kv_head = tile.first_head / heads_per_kv_head_;
+  copy_queries(tile, scratch.q);
+  read_factors(*tile.sequence, kv_head, together, false, scratch.key_factors);
+  read_factors(*tile.sequence, kv_head, together, true, scratch.value_factors);
+  const KvCodec& codec = parts_.codec;
+  if (tile.rows == 1 && tile.queries() <= kFewQueries && codec.keys.score != nullptr &&
+      codec.values.mix != nullptr) {
+    Runs runs;
+    codec.keys.score(scratch.q, tile.queries(), list_runs(tile, together, false, runs),
+                     scratch.scores, kSegment);
+    soften_segment(tile, whole, together, scratch, to);
+    std::fill_n(to.mixed, tile.queries() * shape_.value_dim, 0.0F);
+    codec.values.mix(scratch.scores, kSegment, tile.queries(),
+                     list_runs(tile, together, true, runs), to.mixed);
+    return;
+  }
   for (int64_t begin = together.begin; begin < together.end; begin += kBlock) {
     const Range block{begin, std::min(begin + kBlock, together.end)};
     read(*tile.sequence, kv_head, block, false, scratch.block);
     parts_.math.score(scratch.q, tile.queries(), {scratch.block, block.size(), shape_.key_dim},
                       scratch.scores + begin - together.begin, kSegment);
   }
+  soften_segment(tile, whole, together, scratch, to);
+  mix_segment(tile, whole, together, scratch, to);
+}
+
+void Walk::soften_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
+                          Partial to) const {
   for (int64_t n = 0; n < tile.queries(); ++n) {
-    const Range seen = tile.seen(n / tile.heads).within(whole);
+    const Range seen = tile.seen(n / tile.heads).within(segment);
     if (seen.is_empty()) continue;
     const int64_t head = tile.first_head + n % tile.heads;
+    const int64_t first = seen.begin - together.begin;
+    const KvCodec& codec = parts_.codec;
     const SoftenArgs soften{
-        .scale = args_.scale,
+        .scale = args_.scale * codec.keys.unit,
         .softcap = args_.softcap,
         .slope = args_.alibi_slopes == nullptr ? 0.0F : args_.alibi_slopes[head],
-        .first_distance = seen.begin - tile.position(n / tile.heads)};
-    const Softened softened = parts_.math.soften(
-        soften, scratch.scores + n * kSegment + seen.begin - together.begin, seen.size());
+        .first_distance = seen.begin - tile.position(n / tile.heads),
+        .key_factors = codec.keys.factors == nullptr ? nullptr : scratch.key_factors + first,
+        .value_factors = codec.values.factors == nullptr ? nullptr : scratch.value_factors + first};
+    const Softened softened =
+        parts_.math.soften(soften, scratch.scores + n * kSegment + first, seen.size());
     to.largest[n] = softened.largest;
     to.sums[n] = softened.sum;
   }
-  mix_segment(tile, whole, together, scratch, to);
 }
 
 // Positions that all rows see are mixed for all at once; those at the ends row by row. A row's
@@ -271,7 +355,7 @@ void Walk::finish(const Tile& tile, Partial total) const {
       share = std::exp(total.largest[n] - largest);
       sum = sum * share + std::exp(args_.sinks[head] - largest);
     }
-    const float factor = share / sum;
+    const float factor = share / sum * parts_.codec.values.unit;
     float* out = args_.out + row * args_.out_stride + head * dim;
     for (int64_t d = 0; d < dim; ++d)
       out[d] = total.mixed[n * dim + d] * factor;

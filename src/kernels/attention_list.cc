@@ -8,6 +8,7 @@
 #include "kernels/attention_ref.h"
 #if INGOT_X86
 #include "kernels/cpu/avx2/attention.h"
+#include "kernels/cpu/avx512/attention.h"
 #endif
 #if INGOT_ARM
 #include "kernels/cpu/neon/attention.h"
@@ -34,6 +35,10 @@ template <const KvCodec& Codec>
 constexpr AttentionKernel avx2(const char* name, KvCacheType type) {
   return kernel<Codec, cpu::kAttentionMath>(name, type, Target::kAvx2);
 }
+template <const KvCodec& Codec>
+constexpr AttentionKernel avx512(const char* name, KvCacheType type) {
+  return kernel<Codec, cpu::kAttentionMathAvx512>(name, type, Target::kAvx512);
+}
 #endif
 #if INGOT_ARM
 template <const KvCodec& Codec>
@@ -45,6 +50,13 @@ constexpr AttentionKernel neon(const char* name, KvCacheType type) {
 // Best first within a type; each group closes with its scalar reference.
 constexpr AttentionKernel kAttentionKernels[] = {
 #if INGOT_X86
+    avx512<cpu::kCodecF32Avx512>("attention_f32_avx512", KvCacheType::kF32),
+    avx512<cpu::kCodecF16Avx512>("attention_f16_avx512", KvCacheType::kF16),
+    avx512<cpu::kCodecBf16Avx512>("attention_bf16_avx512", KvCacheType::kBF16),
+    avx512<cpu::kCodecFp8E4M3Avx512>("attention_fp8_e4m3_avx512", KvCacheType::kFp8E4M3),
+    avx512<cpu::kCodecFp8E5M2Avx512>("attention_fp8_e5m2_avx512", KvCacheType::kFp8E5M2),
+    avx512<cpu::kCodecInt8Avx512>("attention_int8_avx512", KvCacheType::kInt8),
+    avx512<cpu::kCodecInt4Avx512>("attention_int4_avx512", KvCacheType::kInt4),
     avx2<cpu::kCodecF32>("attention_f32_avx2", KvCacheType::kF32),
     avx2<cpu::kCodecF16>("attention_f16_avx2", KvCacheType::kF16),
     avx2<cpu::kCodecBf16>("attention_bf16_avx2", KvCacheType::kBF16),

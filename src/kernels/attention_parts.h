@@ -11,13 +11,37 @@
 
 namespace ingot {
 
-// How rows of the cache are written and read.
+// Adjacent rows of one page.
+struct RowRun {
+  const std::byte* rows;
+  int64_t count;
+};
+// Rows of ascending positions, page by page. Of the runs, those from `count` up to `known` are what
+// will be read next: to be fetched, not used.
+struct RowRuns {
+  const RowRun* runs;
+  int64_t count;
+  int64_t known;
+  int64_t dim;
+};
+
+// How rows of the cache are written and read. A loaded number is worth `unit`, and its row's factor
+// where rows have one: the softmax takes both in, once a position.
 struct KvRows {
   // Writes one row of `dim` floats. Not a number, or an infinity where the type has none and no
   // largest value to stand for it, must read back as not a number.
   void (*store)(const float* from, int64_t dim, std::byte* row);
   // Reads `count` adjacent rows as floats [count, dim].
   void (*load)(const std::byte* rows, int64_t count, int64_t dim, float* to);
+  // The factors of `count` adjacent rows; null when all are 1.
+  void (*factors)(const std::byte* rows, int64_t count, int64_t dim, float* to) = nullptr;
+  float unit = 1;  // a power of two
+  // AttentionMath's score and mix of rows as they are stored, to the same bits as of loaded rows;
+  // for few queries, where loading would cost more than the rest. Null: they are loaded.
+  void (*score)(const float* q, int64_t queries, const RowRuns& keys, float* scores,
+                int64_t stride) = nullptr;
+  void (*mix)(const float* weights, int64_t stride, int64_t queries, const RowRuns& values,
+              float* out) = nullptr;
 };
 
 struct KvCodec {
@@ -42,9 +66,11 @@ struct PositionBlock {
 
 struct SoftenArgs {
   float scale;
-  float softcap;           // 0: none
-  float slope;             // 0: none; adds slope * (position - the query's own)
-  int64_t first_distance;  // of the first score: its position - the query's own
+  float softcap;               // 0: none
+  float slope;                 // 0: none; adds slope * (position - the query's own)
+  int64_t first_distance;      // of the first score: its position - the query's own
+  const float* key_factors;    // [count] or null: scores are multiplied by them first
+  const float* value_factors;  // [count] or null: weights are multiplied by them, but not summed so
 };
 
 struct Softened {
@@ -57,7 +83,7 @@ struct AttentionMath {
   void (*score)(const float* q, int64_t queries, const PositionBlock& keys, float* scores,
                 int64_t stride);
   // Turns one query's scores of ascending positions into exp(logit - largest), in place, and sums
-  // them in that order.
+  // them in one order.
   Softened (*soften)(const SoftenArgs& args, float* scores, int64_t count);
   // out[n] += weights[n * stride + i] * value[i], i ascending; out is [queries, dim].
   void (*mix)(const float* weights, int64_t stride, int64_t queries, const PositionBlock& values,

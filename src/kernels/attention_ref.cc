@@ -24,7 +24,9 @@ void score(const float* q, int64_t queries, const PositionBlock& keys, float* sc
 Softened soften(const SoftenArgs& args, float* scores, int64_t count) {
   float largest = -INFINITY;
   for (int64_t i = 0; i < count; ++i) {
-    float logit = scores[i] * args.scale;
+    float logit = scores[i];
+    if (args.key_factors != nullptr) logit *= args.key_factors[i];
+    logit *= args.scale;
     if (args.softcap != 0) logit = args.softcap * std::tanh(logit / args.softcap);
     logit += args.slope * static_cast<float>(args.first_distance + i);
     scores[i] = logit;
@@ -34,6 +36,7 @@ Softened soften(const SoftenArgs& args, float* scores, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     scores[i] = std::exp(scores[i] - largest);
     sum += static_cast<double>(scores[i]);
+    if (args.value_factors != nullptr) scores[i] *= args.value_factors[i];
   }
   return {largest, static_cast<float>(sum)};
 }

@@ -8,6 +8,7 @@
 #include "kernels/elementwise_ref.h"
 #if INGOT_X86
 #include "kernels/cpu/avx2/elementwise.h"
+#include "kernels/cpu/avx512/elementwise.h"
 #endif
 #if INGOT_ARM
 #include "kernels/cpu/neon/elementwise.h"
@@ -18,6 +19,8 @@ namespace {
 
 constexpr ElementwiseKernels kElementwiseKernels[] = {
 #if INGOT_X86
+    {"elementwise_avx512", Target::kAvx512, cpu::activate_avx512, cpu::add_scaled_avx512,
+     cpu::softcap_avx512},
     {"elementwise_avx2", Target::kAvx2, cpu::activate_avx2, cpu::add_scaled_avx2,
      cpu::softcap_avx2},
 #endif

@@ -69,13 +69,12 @@ void linear_blocks(const LinearArgs& args, Packing packing, int64_t begin, int64
       const auto* x = reinterpret_cast<const Q8G256*>(args.x) + token * blocks;
       float total = 0;
       for (int64_t b = 0; b < blocks; ++b, ++x) {
-        const Scales scales = scales_at(panel + b * facts.scale_bytes, packing, row % kPanelRows);
+        const Scales scales = scales_at(panel + b * shape.block, packing, row % kPanelRows);
         int sum = 0;
         int min_sum = 0;
         for (int64_t run = 0; run < 8; ++run) {
           int codes[32];
-          read_run(panel + shape.scales + (b * 8 + run) * shape.run, facts, row % kPanelRows,
-                   codes);
+          read_run(panel + shape.run_at(b * 8 + run), facts, row % kPanelRows, codes);
           for (int64_t i = 0; i < 32; ++i)
             sum += scales.scales[(run * 32 + i) / group] * codes[i] * x->codes[run * 32 + i];
         }

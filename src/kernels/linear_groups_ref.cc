@@ -54,8 +54,8 @@ void linear_groups(const LinearArgs& args, Packing packing, int64_t begin, int64
       float total = 0;
       for (int64_t i = 0; i < args.cols / 32; ++i) {
         int codes[32];
-        read_run(panel + shape.scales + i * shape.run, facts, row % kPanelRows, codes);
-        const GroupScale scale = scale_at(panel + i * 32 / facts.group_columns * facts.scale_bytes,
+        read_run(panel + shape.run_at(i), facts, row % kPanelRows, codes);
+        const GroupScale scale = scale_at(panel + i / 8 * shape.block + i % 8 * facts.scale_bytes,
                                           facts, row % kPanelRows);
         const Q8G32& in = x[i / 8];
         int sum = 0;

@@ -6,6 +6,7 @@
 #include "kernels/norm_ref.h"
 #if INGOT_X86
 #include "kernels/cpu/avx2/norm.h"
+#include "kernels/cpu/avx512/norm.h"
 #endif
 #if INGOT_ARM
 #include "kernels/cpu/neon/norm.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr NormKernel kNormKernels[] = {
 #if INGOT_X86
+    {"norm_avx512", Target::kAvx512, cpu::norm_avx512},
     {"norm_avx2", Target::kAvx2, cpu::norm_avx2},
 #endif
 #if INGOT_ARM

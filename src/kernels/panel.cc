@@ -100,11 +100,14 @@ PanelShape panel_shape(Packing packing, int64_t cols) {
   if (facts.activation == ActivationLayout::kF32) {
     shape.panel = cols * kPanelRows * facts.bits / 8;
   } else {
-    const bool is_blocks = facts.activation == ActivationLayout::kQ8G256;
-    const int64_t scales = cols / (is_blocks ? kBlockColumns : facts.group_columns);
-    shape.scales = (scales * facts.scale_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    const bool is_whole = facts.activation == ActivationLayout::kQ8G256;
+    const int64_t scales = facts.scale_bytes * (is_whole ? 1 : kBlockColumns / kRunColumns);
+    shape.scales = (scales + kLineBytes - 1) / kLineBytes * kLineBytes;
     shape.run = kLineBytes * facts.bits;
-    shape.panel = shape.scales + cols / kRunColumns * shape.run;
+    shape.block = shape.scales + 8 * shape.run;
+    const int64_t runs = cols / kRunColumns;
+    shape.panel = runs / 8 * shape.block;
+    if (runs % 8 != 0) shape.panel += shape.scales + runs % 8 * shape.run;
   }
   shape.panel = (shape.panel + kLineBytes - 1) / kLineBytes * kLineBytes;
   return shape;

@@ -4,8 +4,9 @@
 // serves every target (two AVX2 registers, one of AVX-512, a tile of AMX, four of NEON), and there
 // is one packing per scheme of quantization, not per file format. docs/formats/panels.md draws it.
 //
-// A panel is its scales, for all columns, and then its codes in runs of 32 columns:
-//   | scales, padded to 64 bytes | run 0 | run 1 | ... |
+// A panel of codes is blocks of 256 columns (the last may be shorter), each its scales and then its
+// codes in runs of 32 columns, so that a kernel reads its bytes in order:
+//   | scales, padded to 64 bytes | run 0 | ... | run 7 |
 // A run's codes are split into planes of 4, 2 and 1 bits (8-bit codes are bytes). Every plane is
 // lines of 64 bytes, 16 rows by 4 columns: byte 4r + j of a line belongs to row r.
 //   4 bits: 4 lines; line i has columns 8i + j in the low nibbles and 8i + 4 + j in the high ones
@@ -61,7 +62,7 @@ struct PackingInfo {
   int offset;             // taken from every code (from every level's byte for codebooks: none)
   const int8_t* levels;   // what a 4-bit code means, or null
   int64_t group_columns;  // that one scale covers
-  int64_t scale_bytes;    // a panel's scales: of each group, or of each block of 256
+  int64_t scale_bytes;    // a panel's scales: of 32 columns, or of 256 for whole scales
 };
 const PackingInfo& info(Packing packing);
 
@@ -70,9 +71,14 @@ Packing packing_of(Layout layout, int64_t cols);
 
 // Where a panel's parts begin, in bytes.
 struct PanelShape {
-  int64_t scales = 0;  // bytes, padded
-  int64_t run = 0;     // bytes of one run of codes
-  int64_t panel = 0;   // bytes in all
+  int64_t scales = 0;  // of a block, padded
+  int64_t run = 0;     // of one run of codes
+  int64_t block = 0;   // of 256 columns
+  int64_t panel = 0;   // in all
+
+  int64_t run_at(int64_t run_index) const {
+    return run_index / 8 * block + scales + run_index % 8 * run;
+  }
 };
 PanelShape panel_shape(Packing packing, int64_t cols);
 

@@ -69,14 +69,14 @@ void pack_groups(const PanelSource& source, const PackingInfo& facts, const Pane
     for (int64_t i = 0; i < source.cols / kRunColumns; ++i) {
       GroupCodes group;
       read_codes(block_at<Block>(source, first_row + row, i), group);
-      std::byte* scales = panel + i * facts.scale_bytes;
+      std::byte* scales = panel + i / 8 * shape.block + i % 8 * facts.scale_bytes;
       if (is_byte) {
         scales[row] = static_cast<std::byte>(group.scale);
       } else {
         std::memcpy(scales + row * 2, &group.scale, 2);
         if (has_min) std::memcpy(scales + (kPanelRows + row) * 2, &group.min, 2);
       }
-      write_run<Bits>(group.codes, panel + shape.scales + i * shape.run, row);
+      write_run<Bits>(group.codes, panel + shape.run_at(i), row);
     }
   }
 }
@@ -111,11 +111,10 @@ void pack_blocks(const PanelSource& source, const PanelShape& shape, int64_t fir
     for (int64_t i = 0; i < source.cols / kBlockColumns; ++i) {
       BlockCodes block;
       read_codes(block_at<Block>(source, first_row + row, i), block);
-      auto* scales = reinterpret_cast<Scales*>(panel) + i;
+      auto* scales = reinterpret_cast<Scales*>(panel + i * shape.block);
       write_scales(block, row, *scales);
       for (int64_t run = 0; run < 8; ++run)
-        write_run<Bits>(block.codes + run * 32, panel + shape.scales + (i * 8 + run) * shape.run,
-                        row);
+        write_run<Bits>(block.codes + run * 32, panel + shape.run_at(i * 8 + run), row);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "kernels/rope_ref.h"
 #if INGOT_X86
 #include "kernels/cpu/avx2/rope.h"
+#include "kernels/cpu/avx512/rope.h"
 #endif
 #if INGOT_ARM
 #include "kernels/cpu/neon/rope.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr RopeKernel kRopeKernels[] = {
 #if INGOT_X86
+    {"rope_avx512", Target::kAvx512, cpu::rope_avx512},
     {"rope_avx2", Target::kAvx2, cpu::rope_avx2},
 #endif
 #if INGOT_ARM

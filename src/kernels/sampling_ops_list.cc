@@ -6,6 +6,7 @@
 #include "kernels/sampling_ops_ref.h"
 #if INGOT_X86
 #include "kernels/cpu/avx2/sampling_ops.h"
+#include "kernels/cpu/avx512/sampling_ops.h"
 #endif
 #if INGOT_ARM
 #include "kernels/cpu/neon/sampling_ops.h"
@@ -16,6 +17,8 @@ namespace {
 
 constexpr SamplingKernels kSamplingKernels[] = {
 #if INGOT_X86
+    {"sampling_avx512", Target::kAvx512, cpu::scan_logits_avx512, cpu::weigh_logits_avx512,
+     cpu::collect_logits_avx512, cpu::mask_logits_avx512, cpu::logit_moments_avx512},
     {"sampling_avx2", Target::kAvx2, cpu::scan_logits_avx2, cpu::weigh_logits_avx2,
      cpu::collect_logits_avx2, cpu::mask_logits_avx2, cpu::logit_moments_avx2},
 #endif

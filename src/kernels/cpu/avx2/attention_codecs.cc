@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the KV cache, 8 values at a time: the same bytes and floats as the scalar codecs. Reading
-// takes 2 to 5 instructions per 8 values, against 8 or more multiply-adds on them for the queries
-// that share a read. Show it with `ingot bench kernels attention`.
+// Rows of the KV cache: written 8 values at a time to the same bytes as by the scalar codecs, and
+// scored and mixed as they lie. Reading takes 1 to 7 instructions per 8 values, against one
+// multiply-add for each query that shares the read: with 4 queries to a kv head, f16 is as much
+// bound by arithmetic as by memory. Show it with `ingot bench kernels attention`.
+#include "kernels/cpu/attention_tiles.h"
 #include "kernels/cpu/avx2/attention.h"
-#include "kernels/cpu/avx2/vectors.h"
+#include "kernels/cpu/avx2/attention_rows.h"
 
 namespace ingot::cpu {
 namespace {
-
-__m128i load_8_bytes(const std::byte* from) {
-  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
-}
 
 // Eight codes of at most 8 bits, one to a lane, to 8 bytes.
 void store_8_bytes(__m256i codes, std::byte* to) {
@@ -20,24 +18,21 @@ void store_8_bytes(__m256i codes, std::byte* to) {
 }
 
 // The plain types: each value by itself.
-struct F32Row {
+struct F32Writer {
   static constexpr int64_t kBits = 32;
-  static __m256 load(const std::byte* from) { return F32Elements::load(from); }
   static void store(__m256 value, std::byte* to) {
     _mm256_storeu_ps(reinterpret_cast<float*>(to), value);
   }
 };
-struct F16Row {
+struct F16Writer {
   static constexpr int64_t kBits = 16;
-  static __m256 load(const std::byte* from) { return F16Elements::load(from); }
   static void store(__m256 value, std::byte* to) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
                      _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT));
   }
 };
-struct BF16Row {
+struct BF16Writer {
   static constexpr int64_t kBits = 16;
-  static __m256 load(const std::byte* from) { return BF16Elements::load(from); }
   static void store(__m256 value, std::byte* to) {
     const __m256i bits = _mm256_castps_si256(value);
     // Ties to even: add 0x7FFF and the lowest bit that stays. A NaN keeps its top bits, made quiet.
@@ -78,27 +73,14 @@ void store_fp8(__m256 value, std::byte* to) {
   store_8_bytes(_mm256_or_si256(code, sign), to);
 }
 
-struct Fp8E4M3Row {
+struct Fp8E4M3Writer {
   static constexpr int64_t kBits = 8;
-  // As fp16 bits with the exponent 8 too low. The two codes that are no numbers become fp16's.
-  static __m256 load(const std::byte* from) {
-    const __m128i words = _mm_cvtepu8_epi16(load_8_bytes(from));
-    const __m128i size = _mm_and_si128(words, _mm_set1_epi16(0x7F));
-    const __m128i sign = _mm_slli_epi16(_mm_srli_epi16(words, 7), 15);
-    const __m128i nan =
-        _mm_and_si128(_mm_cmpeq_epi16(size, _mm_set1_epi16(0x7F)), _mm_set1_epi16(0x7E00));
-    const __m128i half = _mm_or_si128(_mm_or_si128(_mm_slli_epi16(size, 7), sign), nan);
-    return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(256.0F));
-  }
   static void store(__m256 value, std::byte* to) {
     store_fp8<3, 7, 0x43E00000 /* 448 */, 0x7F>(value, to);
   }
 };
-struct Fp8E5M2Row {
+struct Fp8E5M2Writer {
   static constexpr int64_t kBits = 8;
-  static __m256 load(const std::byte* from) {  // the upper byte of an fp16
-    return _mm256_cvtph_ps(_mm_unpacklo_epi8(_mm_setzero_si128(), load_8_bytes(from)));
-  }
   static void store(__m256 value, std::byte* to) {
     store_fp8<2, 15, 0x47600000 /* 57344 */, 0x7E>(value, to);
   }
@@ -129,28 +111,12 @@ void put_codes(std::byte* to, int64_t lanes, Store store) {
   __builtin_memcpy(to, all, static_cast<size_t>((lanes * Bits + 7) / 8));
 }
 
-// Reads a row of codes of `Bits` each by load(from), which gives 8 floats.
-template <int64_t Bits, class Load>
-void get_codes(const std::byte* from, int64_t dim, float* to, Load load) {
-  int64_t i = 0;
-  for (; i + 8 <= dim; i += 8)
-    _mm256_storeu_ps(to + i, load(from + i * Bits / 8));
-  if (i == dim) return;
-  std::byte some[32] = {};
-  __builtin_memcpy(some, from + i * Bits / 8, static_cast<size_t>(((dim - i) * Bits + 7) / 8));
-  _mm256_maskstore_ps(to + i, lane_mask(dim - i), load(some));
-}
-
-template <class Row>
+template <class Writer>
 void store_plain(const float* from, int64_t dim, std::byte* row) {
   for_vectors(from, dim, [&](int64_t i, __m256 value, int64_t lanes) {
-    put_codes<Row::kBits>(row + i * Row::kBits / 8, lanes,
-                          [&](std::byte* to) { Row::store(value, to); });
+    put_codes<Writer::kBits>(row + i * Writer::kBits / 8, lanes,
+                             [&](std::byte* to) { Writer::store(value, to); });
   });
-}
-template <class Row>
-void load_plain(const std::byte* rows, int64_t count, int64_t dim, float* to) {
-  get_codes<Row::kBits>(rows, count * dim, to, Row::load);  // rows have no gaps
 }
 
 constexpr float kLargestHalf = 65504.0F;
@@ -162,14 +128,6 @@ void put_half(uint16_t bits, std::byte* to) {
 uint16_t half_bits(float value) {
   return static_cast<uint16_t>(
       _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT)));
-}
-float half_value(uint16_t bits) {
-  return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
-}
-__m256 get_half(const std::byte* from) {
-  uint16_t bits;
-  __builtin_memcpy(&bits, from, sizeof(bits));
-  return _mm256_set1_ps(half_value(bits));
 }
 float largest_lane(__m256 v) {
   __m128 half = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
@@ -215,7 +173,49 @@ __m256i codes_of(__m256 value, float base, float scale, float low, float high) {
       _mm256_max_ps(_mm256_set1_ps(low), _mm256_min_ps(_mm256_set1_ps(high), ratio)));
 }
 
-void store_int8(const float* from, int64_t dim, std::byte* row) {
+void int8_factors(const std::byte* rows, int64_t count, int64_t dim, float* to) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = Int8Row::factor(rows + i * Int8Row::bytes(dim), dim);
+}
+
+template <class Row>
+constexpr KvRows rows(void (*store)(const float*, int64_t, std::byte*)) {
+  return {.store = store,
+          .load = load_rows<Avx2, Row>,
+          .score = score_runs<Avx2, Row>,
+          .mix = mix_runs<Avx2, Row>};
+}
+constexpr KvRows with_unit(KvRows of, float unit) {
+  of.unit = unit;
+  return of;
+}
+constexpr KvRows with_factors(KvRows of, decltype(KvRows::factors) factors) {
+  of.factors = factors;
+  return of;
+}
+constexpr KvCodec both(KvRows of, bool rotates_keys) {
+  return {of, of, rotates_keys};
+}
+
+}  // namespace
+
+void store_f32_avx2(const float* from, int64_t dim, std::byte* row) {
+  store_plain<F32Writer>(from, dim, row);
+}
+void store_f16_avx2(const float* from, int64_t dim, std::byte* row) {
+  store_plain<F16Writer>(from, dim, row);
+}
+void store_bf16_avx2(const float* from, int64_t dim, std::byte* row) {
+  store_plain<BF16Writer>(from, dim, row);
+}
+void store_fp8_e4m3_avx2(const float* from, int64_t dim, std::byte* row) {
+  store_plain<Fp8E4M3Writer>(from, dim, row);
+}
+void store_fp8_e5m2_avx2(const float* from, int64_t dim, std::byte* row) {
+  store_plain<Fp8E5M2Writer>(from, dim, row);
+}
+
+void store_int8_avx2(const float* from, int64_t dim, std::byte* row) {
   const Extent extent = extent_of(from, dim);
   if (!extent.is_finite) {
     __builtin_memset(row, 0, static_cast<size_t>(dim));
@@ -231,19 +231,8 @@ void store_int8(const float* from, int64_t dim, std::byte* row) {
   });
   put_half(bits, row + dim);
 }
-void load_int8(const std::byte* rows, int64_t count, int64_t dim, float* to) {
-  for (int64_t i = 0; i < count; ++i, rows += dim + 2, to += dim) {
-    const __m256 scale = get_half(rows + dim);
-    get_codes<8>(rows, dim, to, [scale](const std::byte* from) {
-      return _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(load_8_bytes(from))), scale);
-    });
-  }
-}
 
-__m256i nibble_shifts() {
-  return _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
-}
-void store_int4(const float* from, int64_t dim, std::byte* row) {
+void store_int4_avx2(const float* from, int64_t dim, std::byte* row) {
   const int64_t code_bytes = (dim + 1) / 2;
   const Extent extent = extent_of(from, dim);
   if (!extent.is_finite) {
@@ -268,40 +257,17 @@ void store_int4(const float* from, int64_t dim, std::byte* row) {
   put_half(scale, row + code_bytes);
   put_half(base, row + code_bytes + 2);
 }
-void load_int4(const std::byte* rows, int64_t count, int64_t dim, float* to) {
-  const int64_t code_bytes = (dim + 1) / 2;
-  for (int64_t i = 0; i < count; ++i, rows += code_bytes + 4, to += dim) {
-    const __m256 scale = get_half(rows + code_bytes);
-    const __m256 base = get_half(rows + code_bytes + 2);
-    get_codes<4>(rows, dim, to, [scale, base](const std::byte* from) {
-      int32_t word;
-      __builtin_memcpy(&word, from, sizeof(word));
-      const __m256i codes = _mm256_and_si256(
-          _mm256_srlv_epi32(_mm256_set1_epi32(word), nibble_shifts()), _mm256_set1_epi32(0xF));
-      return _mm256_fmadd_ps(_mm256_cvtepi32_ps(codes), scale, base);
-    });
-  }
-}
 
-template <class Row>
-constexpr KvRows plain_rows() {
-  return {store_plain<Row>, load_plain<Row>};
-}
-
-template <class Row>
-constexpr KvCodec plain(bool rotates_keys = false) {
-  return {plain_rows<Row>(), plain_rows<Row>(), rotates_keys};
-}
-
-}  // namespace
-
-constinit const KvCodec kCodecF32 = plain<F32Row>();
-constinit const KvCodec kCodecF16 = plain<F16Row>();
-constinit const KvCodec kCodecBf16 = plain<BF16Row>();
-constinit const KvCodec kCodecFp8E4M3 = plain<Fp8E4M3Row>(true);
+constexpr KvRows kFp8E4M3 =
+    with_unit(rows<Fp8E4M3Row>(store_fp8_e4m3_avx2), Fp8E4M3Elements::kUnit);
+constinit const KvCodec kCodecF32 = both(rows<F32Row>(store_f32_avx2), false);
+constinit const KvCodec kCodecF16 = both(rows<F16Row>(store_f16_avx2), false);
+constinit const KvCodec kCodecBf16 = both(rows<BF16Row>(store_bf16_avx2), false);
+constinit const KvCodec kCodecFp8E4M3 = both(kFp8E4M3, true);
 // Two bits of mantissa are enough for values but not for keys, whose errors the softmax magnifies.
-constinit const KvCodec kCodecFp8E5M2 = {plain_rows<Fp8E4M3Row>(), plain_rows<Fp8E5M2Row>(), true};
-constinit const KvCodec kCodecInt8 = {{store_int8, load_int8}, {store_int8, load_int8}, false};
-constinit const KvCodec kCodecInt4 = {{store_int4, load_int4}, {store_int4, load_int4}, true};
+constinit const KvCodec kCodecFp8E5M2 = {kFp8E4M3, rows<Fp8E5M2Row>(store_fp8_e5m2_avx2), true};
+constinit const KvCodec kCodecInt8 =
+    both(with_factors(rows<Int8Row>(store_int8_avx2), int8_factors), false);
+constinit const KvCodec kCodecInt4 = both(rows<Int4Row>(store_int4_avx2), true);
 
 }  // namespace ingot::cpu

@@ -12,15 +12,10 @@
 namespace ingot::cpu {
 namespace {
 
-// 2^n * e^r with |r| <= ln 2 / 2; a Taylor series to r^7 leaves 5e-9. 0 below -104, infinity
-// above 89.
-[[maybe_unused]] inline __m256 exp_floats(__m256 x) {
-  const __m256 clamped =  // the operand order lets a NaN through
-      _mm256_max_ps(_mm256_set1_ps(-104.0F), _mm256_min_ps(_mm256_set1_ps(89.0F), x));
-  const __m256 n = _mm256_round_ps(_mm256_mul_ps(clamped, _mm256_set1_ps(1.44269504F)),
-                                   _MM_FROUND_TO_NEAREST_INT);
+// e^r with r = x - n ln 2, |r| <= ln 2 / 2: a Taylor series to r^7 leaves 5e-9.
+[[maybe_unused]] inline __m256 exp_near_zero(__m256 x, __m256 n) {
   // ln 2 in two parts; the first has few bits, so that n times it is exact.
-  __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375F), clamped);
+  __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375F), x);
   r = _mm256_fnmadd_ps(n, _mm256_set1_ps(-2.12194440e-4F), r);
   __m256 p = _mm256_set1_ps(1.0F / 5040);
   p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0F / 720));
@@ -29,7 +24,16 @@ namespace {
   p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0F / 6));
   p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(0.5F));
   p = _mm256_fmadd_ps(_mm256_mul_ps(r, r), p, r);
-  p = _mm256_add_ps(p, _mm256_set1_ps(1.0F));
+  return _mm256_add_ps(p, _mm256_set1_ps(1.0F));
+}
+
+// 2^n * e^r. 0 below -104, infinity above 89.
+[[maybe_unused]] inline __m256 exp_floats(__m256 x) {
+  const __m256 clamped =  // the operand order lets a NaN through
+      _mm256_max_ps(_mm256_set1_ps(-104.0F), _mm256_min_ps(_mm256_set1_ps(89.0F), x));
+  const __m256 n = _mm256_round_ps(_mm256_mul_ps(clamped, _mm256_set1_ps(1.44269504F)),
+                                   _MM_FROUND_TO_NEAREST_INT);
+  const __m256 p = exp_near_zero(clamped, n);
   // Two steps of scaling, as 2^n alone may be subnormal or too large.
   const __m256i whole = _mm256_cvtps_epi32(n);
   const __m256i half = _mm256_srai_epi32(whole, 1);
@@ -38,6 +42,19 @@ namespace {
   const __m256i second =
       _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(whole, half), bias), 23);
   return _mm256_mul_ps(_mm256_mul_ps(p, _mm256_castsi256_ps(first)), _mm256_castsi256_ps(second));
+}
+
+// For x <= 0, with 0 for what would be subnormal (below -87).
+[[maybe_unused]] inline __m256 exp_not_positive(__m256 x) {
+  const __m256 lowest = _mm256_set1_ps(-87.0F);
+  const __m256 clamped = _mm256_max_ps(lowest, x);  // in this order a NaN stays one
+  const __m256 n = _mm256_round_ps(_mm256_mul_ps(clamped, _mm256_set1_ps(1.44269504F)),
+                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m256 p = exp_near_zero(clamped, n);
+  // p is in [0.7, 1.42] and the result normal: adding to the exponent scales exactly.
+  const __m256i scaled =
+      _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23));
+  return _mm256_and_ps(_mm256_castsi256_ps(scaled), _mm256_cmp_ps(x, lowest, _CMP_NLE_UQ));
 }
 
 // Relative error 1e-14; the argument is held within +-700.

@@ -17,6 +17,7 @@ struct BlocksCore {
   static constexpr bool kHasMin = requires(PackedScales s) { s.min_scales; };
   static constexpr bool kHasMins = requires(PackedScales s) { s.group_mins; };
   static constexpr int64_t kRunBytes = kLine * Bits;
+  static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;
 
   struct alignas(64) Tile {
     __m512i codes[64];
@@ -77,13 +78,13 @@ struct BlocksCore {
   template <int64_t Tokens>
   static void direct(const std::byte* panel, const LinearArgs& args, const Q8G256* x,
                      int64_t stride, float* out) {
-    const auto* scales = reinterpret_cast<const PackedScales*>(panel);
-    const int64_t scale_bytes = stride * static_cast<int64_t>(sizeof(PackedScales));
-    const std::byte* run = panel + (scale_bytes + kLine - 1) / kLine * kLine;
+    const std::byte* run = panel;
     __m512 sums[Tokens];
     for (int64_t t = 0; t < Tokens; ++t)
       sums[t] = _mm512_setzero_ps();
-    for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++scales, ++x) {
+    for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
+      const auto* scales = reinterpret_cast<const PackedScales*>(run);
+      run += kScaleBytes;
       __m512i totals[Tokens];
       __m512i min_sums[Tokens];
 #pragma GCC unroll 8
@@ -95,6 +96,7 @@ struct BlocksCore {
 #pragma GCC unroll 2
         for (int64_t r = 0; r < kRunsOfPair; ++r, run += kRunBytes) {
           __m512i codes[8];
+          prefetch_run<Tokens>(run, kRunBytes);
           read(run, codes);
           const int64_t column = (pair * kRunsOfPair + r) * 32;
 #pragma GCC unroll 8
@@ -137,12 +139,10 @@ struct BlocksCore {
       _mm512_store_ps(out + t * 16, sums[t]);
   }
 
-  static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
-    const int64_t blocks = args.cols / kPackedColumns;
-    const auto& scales = reinterpret_cast<const PackedScales*>(panel)[block];
-    const int64_t scale_bytes = blocks * static_cast<int64_t>(sizeof(PackedScales));
-    const std::byte* run =
-        panel + (scale_bytes + kLine - 1) / kLine * kLine + block * 8 * kRunBytes;
+  static void fill(const std::byte* panel, const LinearArgs&, int64_t block, Tile& tile) {
+    const std::byte* at = panel + block * (kScaleBytes + 8 * kRunBytes);
+    const auto& scales = *reinterpret_cast<const PackedScales*>(at);
+    const std::byte* run = at + kScaleBytes;
     for (int64_t r = 0; r < 8; ++r) {
       __m512i codes[8];
       read(run + r * kRunBytes, codes);

@@ -44,6 +44,8 @@ template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr>
 struct GroupsCore {
   using Input = Q8G32;
   static constexpr int64_t kRunBytes = kLine * Bits;
+  static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
+  static_assert(kScaleBytes % kLine == 0);
 
   struct alignas(64) Tile {
     __m512i codes[64];
@@ -52,9 +54,6 @@ struct GroupsCore {
   };
 
   static int64_t runs_of(const LinearArgs& args) { return args.cols / 32; }
-  static const std::byte* first_run(const std::byte* panel, const LinearArgs& args) {
-    return panel + (runs_of(args) * Scales::kBytes + kLine - 1) / kLine * kLine;
-  }
   static void read(const std::byte* run, __m512i (&codes)[8]) {
     read_run<Bits>(run, codes);
     if constexpr (Levels != nullptr) look_up(Levels, Offset, codes);
@@ -76,15 +75,20 @@ struct GroupsCore {
   template <int64_t Tokens>
   static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
                      float* out) {
-    const std::byte* scales = panel;
-    const std::byte* run = first_run(panel, args);
+    const std::byte* run = panel;
+    const std::byte* scales = nullptr;
     const int64_t runs = runs_of(args);
     __m512 sums[Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       sums[t] = _mm512_setzero_ps();
     for (int64_t r = 0; r < runs; ++r, run += kRunBytes, scales += Scales::kBytes) {
+      if (r % 8 == 0) {
+        scales = run;
+        run += kScaleBytes;
+      }
       __m512i codes[8];
+      prefetch_run<Tokens>(run, kRunBytes);
       read(run, codes);
       const __m512 scale = Scales::scales(scales);
       const __m512 min = Scales::mins(scales);
@@ -111,8 +115,8 @@ struct GroupsCore {
   }
 
   static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
-    const std::byte* scales = panel + block * 8 * Scales::kBytes;
-    const std::byte* run = first_run(panel, args) + block * 8 * kRunBytes;
+    const std::byte* scales = panel + block * (kScaleBytes + 8 * kRunBytes);
+    const std::byte* run = scales + kScaleBytes;
     for (int64_t r = 0; r < groups_of(args, block); ++r) {
       __m512i codes[8];
       read(run + r * kRunBytes, codes);
