@@ -18,6 +18,8 @@ struct BlocksCore {
   static constexpr bool kHasMin = requires(PackedScales s) { s.min_scales; };
   static constexpr bool kHasMins = requires(PackedScales s) { s.group_mins; };
   static constexpr int64_t kRunBytes = kLine * Bits;
+  static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;
+  static constexpr int64_t kBlockBytes = kScaleBytes + 8 * kRunBytes;
 
   // Two neighbouring groups of 4 rows.
   struct Pair {
@@ -62,10 +64,8 @@ struct BlocksCore {
     if constexpr (kHasMin) return widen_halves(scales.min_scales + q * 4);
     return vdupq_n_f32(0);
   }
-  static const std::byte* first_run(const std::byte* panel, const LinearArgs& args) {
-    const int64_t blocks = args.cols / kPackedColumns;
-    const int64_t bytes = blocks * static_cast<int64_t>(sizeof(PackedScales));
-    return panel + (bytes + kLine - 1) / kLine * kLine;
+  static const PackedScales& scales_at(const std::byte* block) {
+    return *reinterpret_cast<const PackedScales*>(block);
   }
 
   static float32x4_t finish_block(float32x4_t sum, int32x4_t total, int32x4_t min_sum,
@@ -79,14 +79,13 @@ struct BlocksCore {
 
   // A block's quarters one after the other: their sums stay in registers, and its lines in L1.
   template <int64_t Tokens>
-  static void direct(const std::byte* panel, const LinearArgs& args, const Q8G256* x,
-                     int64_t stride, float* out) {
-    const auto* scales = reinterpret_cast<const PackedScales*>(panel);
-    const std::byte* run = first_run(panel, args);
+  static void direct(const std::byte* panel, const LinearArgs&, const Q8G256* x, int64_t stride,
+                     float* out) {
     __builtin_memset(out, 0, sizeof(float) * 16 * Tokens);
-    for (int64_t block = 0; block < stride; ++block, ++scales, ++x, run += 8 * kRunBytes) {
+    for (int64_t block = 0; block < stride; ++block, ++x, panel += kBlockBytes) {
       for (int64_t q = 0; q < kQuarters; ++q)
-        direct_quarter<Tokens>(*scales, run + q * 16, q, x, stride, out + q * 4);
+        direct_quarter<Tokens>(scales_at(panel), panel + kScaleBytes + q * 16, q, x, stride,
+                               out + q * 4);
     }
   }
   template <int64_t Tokens>
@@ -127,9 +126,9 @@ struct BlocksCore {
     }
   }
 
-  static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
-    const auto& scales = reinterpret_cast<const PackedScales*>(panel)[block];
-    const std::byte* run = first_run(panel, args) + block * 8 * kRunBytes;
+  static void fill(const std::byte* panel, const LinearArgs&, int64_t block, Tile& tile) {
+    const PackedScales& scales = scales_at(panel + block * kBlockBytes);
+    const std::byte* run = panel + block * kBlockBytes + kScaleBytes;
     for (int64_t q = 0; q < kQuarters; ++q) {
       for (int64_t r = 0; r < 8; ++r) {
         int8x16_t codes[8];

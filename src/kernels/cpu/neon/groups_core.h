@@ -48,6 +48,8 @@ template <class Tiles, int Bits, class Scales, int Offset, const int8_t* Levels 
 struct GroupsCore {
   using Input = Q8G32;
   static constexpr int64_t kRunBytes = kLine * Bits;
+  static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
+  static_assert(kScaleBytes % kLine == 0);
 
   struct Tile {
     int8x16_t codes[8 * 32];
@@ -56,9 +58,6 @@ struct GroupsCore {
   };
 
   static int64_t runs_of(const LinearArgs& args) { return args.cols / 32; }
-  static const std::byte* first_run(const std::byte* panel, const LinearArgs& args) {
-    return panel + (runs_of(args) * Scales::kBytes + kLine - 1) / kLine * kLine;
-  }
   // What is taken off the codes, taken off their products' sum beforehand.
   static int32x4_t start(const Q8G32& x, int64_t group) {
     return vdupq_n_s32(-Offset * x.sums[group]);
@@ -73,8 +72,8 @@ struct GroupsCore {
   template <int64_t Tokens>
   static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
                      float* out) {
-    const std::byte* scales = panel;
-    const std::byte* run = first_run(panel, args);
+    const std::byte* run = panel;
+    const std::byte* scales = nullptr;
     const int64_t runs = runs_of(args);
     float32x4_t sums[kQuarters][Tokens];
     for (auto& quarter : sums) {
@@ -83,6 +82,10 @@ struct GroupsCore {
     }
     for (int64_t r = 0; r < runs; ++r, run += kRunBytes, scales += Scales::kBytes) {
       const int64_t group = r % 8;
+      if (group == 0) {
+        scales = run;
+        run += kScaleBytes;
+      }
       const Q8G32* block = x + r / 8;
 #pragma GCC unroll 4
       for (int64_t q = 0; q < kQuarters; ++q) {
@@ -112,8 +115,8 @@ struct GroupsCore {
   }
 
   static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
-    const std::byte* scales = panel + block * 8 * Scales::kBytes;
-    const std::byte* run = first_run(panel, args) + block * 8 * kRunBytes;
+    const std::byte* scales = panel + block * (kScaleBytes + 8 * kRunBytes);
+    const std::byte* run = scales + kScaleBytes;
     for (int64_t r = 0; r < groups_of(args, block); ++r) {
       for (int64_t q = 0; q < kQuarters; ++q) {
         int8x16_t codes[8];
