@@ -25,7 +25,7 @@
 namespace ingot {
 namespace {
 
-struct GroupCodes {  // 32 columns
+struct GroupCodes {    // 32 columns
   uint16_t scale = 0;  // the file's own bits
   uint16_t min = 0;
   uint8_t codes[32];

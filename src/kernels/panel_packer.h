@@ -136,6 +136,19 @@ void pack_elements(const PanelSource& source, int64_t first_row, int64_t rows, s
   }
 }
 
+// The panel is zeros before.
+inline void pack_pairs(const PanelSource& source, int64_t first_row, int64_t rows,
+                       std::byte* panel) {
+  for (int64_t first = 0; first < source.cols; first += 16) {
+    const int64_t end = first + 16 < source.cols ? first + 16 : source.cols;
+    for (int64_t row = 0; row < rows; ++row) {
+      const std::byte* from = source.weights + (first_row + row) * source.row_bytes;
+      for (int64_t col = first; col < end; ++col)
+        std::memcpy(panel + ((col / 2 * kPanelRows + row) * 2 + col % 2) * 2, from + col * 2, 2);
+    }
+  }
+}
+
 void pack_panel(const PanelSource& source, const PackingInfo& facts, const PanelShape& shape,
                 int64_t first_row, int64_t rows, std::byte* out) {
   switch (facts.packing) {
@@ -146,6 +159,8 @@ void pack_panel(const PanelSource& source, const PackingInfo& facts, const Panel
     case Packing::kF16:
     case Packing::kBF16:
       return pack_elements<uint16_t>(source, first_row, rows, out);
+    case Packing::kBF16Pairs:
+      return pack_pairs(source, first_row, rows, out);
     case Packing::kGroups4:
       return pack_groups<Q4_0, 4>(source, facts, shape, first_row, rows, out);
     case Packing::kGroups4Min:
@@ -178,14 +193,15 @@ void pack_panel(const PanelSource& source, const PackingInfo& facts, const Panel
 // All panels of [begin, end).
 void pack_all(const PanelSource& source, Packing packing, int64_t begin, int64_t end,
               std::byte* out) {
-  INGOT_CHECK(packing != Packing::kRows && packing == packing_of(source.layout, source.cols));
+  INGOT_CHECK(packing != Packing::kRows);
   const PanelShape shape = panel_shape(packing, source.cols);
   for (int64_t panel = begin; panel < end; ++panel) {
     const int64_t first_row = panel * kPanelRows;
     const int64_t left = source.rows - first_row;
     const int64_t rows = left < kPanelRows ? left : kPanelRows;
     std::byte* to = out + panel * shape.panel;
-    if (rows < kPanelRows) std::memset(to, 0, static_cast<size_t>(shape.panel));
+    const bool has_gaps = rows < kPanelRows || packing == Packing::kBF16Pairs;
+    if (has_gaps) std::memset(to, 0, static_cast<size_t>(shape.panel));
     pack_panel(source, info(packing), shape, first_row, rows, to);
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights and inputs in bf16, by bf16 tiles: 16 tokens by 16 rows by 32 columns in one product, the
 // sums in float and in the tiles until the end. Every number of tokens goes this way, so that an
-// output is added up in the same order in any company. Show it with `ingot bench kernels bf16pairs`.
+// output is added up in the same order in any company. Show it with `ingot bench kernels
+// bf16pairs`.
 #include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/amx/tiles.h"
 #include "kernels/cpu/avx512/panel_walk.h"

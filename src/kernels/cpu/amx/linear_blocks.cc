@@ -22,11 +22,10 @@ inline void fold_line(__m512i codes, __m512i low_scales, __m512i high_scales, __
       _mm512_mullo_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(codes)), low_scales);
   const __m512i b =
       _mm512_mullo_epi16(_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(codes, 1)), high_scales);
-  low = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(a)),
-                           _mm512_cvtepi16_epi8(b), 1);
-  high = _mm512_inserti64x4(
-      _mm512_castsi256_si512(_mm512_cvtepi16_epi8(_mm512_srai_epi16(a, 8))),
-      _mm512_cvtepi16_epi8(_mm512_srai_epi16(b, 8)), 1);
+  low = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(a)), _mm512_cvtepi16_epi8(b),
+                           1);
+  high = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(_mm512_srai_epi16(a, 8))),
+                            _mm512_cvtepi16_epi8(_mm512_srai_epi16(b, 8)), 1);
 }
 
 // A row's 32-bit scale as four words.

@@ -13,14 +13,21 @@ struct alignas(64) Sums {
   int32_t tiles[2][16][16];
 };
 
-// Group `group` of 32 columns into sum tile 0 or 1 and out to memory.
-template <int Place>
-inline void multiply(const __m512i* codes, const int8_t* x, int64_t x_bytes, Sums& sums) {
-  _tile_zero(Place);
-  _tile_loadd(4 + Place, x, x_bytes);
-  _tile_loadd(6 + Place, codes, 64);
-  _tile_dpbssd(Place, 4 + Place, 6 + Place);
-  _tile_stored(Place, sums.tiles[Place], 64);
+// 32 columns into a sum tile and out to memory. Two of each register, so that one group's sums are
+// scaled while the next are made; the instructions want them as literals.
+inline void multiply_even(const __m512i* codes, const int8_t* x, int64_t x_bytes, Sums& sums) {
+  _tile_zero(0);
+  _tile_loadd(4, x, x_bytes);
+  _tile_loadd(6, codes, 64);
+  _tile_dpbssd(0, 4, 6);
+  _tile_stored(0, sums.tiles[0], 64);
+}
+inline void multiply_odd(const __m512i* codes, const int8_t* x, int64_t x_bytes, Sums& sums) {
+  _tile_zero(1);
+  _tile_loadd(5, x, x_bytes);
+  _tile_loadd(7, codes, 64);
+  _tile_dpbssd(1, 5, 7);
+  _tile_stored(1, sums.tiles[1], 64);
 }
 
 template <class Core>
@@ -55,17 +62,17 @@ void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
         const int64_t groups = Core::groups_of(args, block);
         for (int64_t p = 0; p < panels; ++p) {
           const auto& tile = tiles[p];
-          multiply<0>(tile.codes, x->codes, x_bytes, products);
+          multiply_even(tile.codes, x->codes, x_bytes, products);
           for (int64_t group = 0; group < groups; group += 2) {
             if (group + 1 < groups) {
-              multiply<1>(tile.codes + (group + 1) * 8, x->codes + (group + 1) * 32, x_bytes,
-                          products);
+              multiply_odd(tile.codes + (group + 1) * 8, x->codes + (group + 1) * 32, x_bytes,
+                           products);
             }
             scale_sums<Core>(tile, group, x, blocks, tokens, products.tiles[0], sums + p * 16);
             if (group + 1 == groups) break;
             if (group + 2 < groups) {
-              multiply<0>(tile.codes + (group + 2) * 8, x->codes + (group + 2) * 32, x_bytes,
-                          products);
+              multiply_even(tile.codes + (group + 2) * 8, x->codes + (group + 2) * 32, x_bytes,
+                            products);
             }
             scale_sums<Core>(tile, group + 1, x, blocks, tokens, products.tiles[1], sums + p * 16);
           }

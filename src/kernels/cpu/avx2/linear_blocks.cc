@@ -72,10 +72,7 @@ struct BlocksCore {
     return sum;
   }
 
-  static const std::byte* first_run(const std::byte* panel, int64_t blocks) {
-    const int64_t scale_bytes = blocks * static_cast<int64_t>(sizeof(PackedScales));
-    return panel + (scale_bytes + kLine - 1) / kLine * kLine;
-  }
+  static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;
 
   // One block of eight rows.
   template <int64_t Tokens>
@@ -124,15 +121,16 @@ struct BlocksCore {
   template <int64_t Tokens>
   static void direct(const std::byte* panel, const LinearArgs&, const Q8G256* x, int64_t stride,
                      float* out) {
-    const auto* scales = reinterpret_cast<const PackedScales*>(panel);
-    const std::byte* run = first_run(panel, stride);
+    const std::byte* run = panel;
     __m256 sums[2][Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       sums[0][t] = sums[1][t] = _mm256_setzero_ps();
     for (int64_t block = 0; block < stride; ++block, run += 8 * Of::kRunBytes) {
-      add_half(scales[block], run, 0, x + block, stride, sums[0]);
-      add_half(scales[block], run + kHalfLine, 1, x + block, stride, sums[1]);
+      const auto& scales = *reinterpret_cast<const PackedScales*>(run);
+      run += kScaleBytes;
+      add_half(scales, run, 0, x + block, stride, sums[0]);
+      add_half(scales, run + kHalfLine, 1, x + block, stride, sums[1]);
     }
     for (int64_t t = 0; t < Tokens; ++t) {
       _mm256_store_ps(out + t * 16, sums[0][t]);
@@ -140,10 +138,10 @@ struct BlocksCore {
     }
   }
 
-  static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
-    const auto& scales = reinterpret_cast<const PackedScales*>(panel)[block];
-    const std::byte* runs = first_run(panel, args.cols / kPackedColumns);
-    tile.codes.fill(runs + block * 8 * Of::kRunBytes, 8);
+  static void fill(const std::byte* panel, const LinearArgs&, int64_t block, Tile& tile) {
+    const std::byte* at = panel + block * (kScaleBytes + 8 * Of::kRunBytes);
+    const auto& scales = *reinterpret_cast<const PackedScales*>(at);
+    tile.codes.fill(at + kScaleBytes, 8);
     for (int64_t half = 0; half < 2; ++half) {
       for (int64_t pair = 0; pair < kPairs; ++pair) {
         const __m256i pairs = scale_pairs(scales, pair, half);

@@ -59,9 +59,7 @@ struct GroupsCore {
   };
 
   static int64_t runs_of(const LinearArgs& args) { return args.cols / 32; }
-  static const std::byte* first_run(const std::byte* panel, const LinearArgs& args) {
-    return panel + (runs_of(args) * Scales::kBytes + kLine - 1) / kLine * kLine;
-  }
+  static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
   static __m256 finish_group(__m256 sum, __m256i dot, const Q8G32& x, int64_t group, __m256 scale,
                              __m256 min) {
     if constexpr (Of::kOffset != 0)
@@ -97,14 +95,18 @@ struct GroupsCore {
   template <int64_t Tokens>
   static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
                      float* out) {
-    const std::byte* scales = panel;
-    const std::byte* run = first_run(panel, args);
+    const std::byte* scales = nullptr;
+    const std::byte* run = panel;
     const int64_t runs = runs_of(args);
     __m256 sums[2][Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       sums[0][t] = sums[1][t] = _mm256_setzero_ps();
     for (int64_t r = 0; r < runs; ++r, run += Of::kRunBytes, scales += Scales::kBytes) {
+      if (r % 8 == 0) {
+        scales = run;
+        run += kScaleBytes;
+      }
       add_half(scales, run, 0, r % 8, x + r / 8, stride, sums[0]);
       add_half(scales, run + kHalfLine, 1, r % 8, x + r / 8, stride, sums[1]);
     }
@@ -120,9 +122,9 @@ struct GroupsCore {
   }
 
   static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
-    const std::byte* scales = panel + block * 8 * Scales::kBytes;
+    const std::byte* scales = panel + block * (kScaleBytes + 8 * Of::kRunBytes);
     const int64_t groups = groups_of(args, block);
-    tile.codes.fill(first_run(panel, args) + block * 8 * Of::kRunBytes, groups);
+    tile.codes.fill(scales + kScaleBytes, groups);
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t half = 0; half < 2; ++half) {
         tile.scales[g][half] = Scales::scales(scales + g * Scales::kBytes, half);
