@@ -12,50 +12,17 @@
 
 #include "base/check.h"
 #include "kernels/attention_parts.h"
+#include "kernels/attention_tile.h"
 
 namespace ingot {
 namespace {
 
-constexpr int64_t kSegment = 512;                // positions
 constexpr int64_t kScoreStride = kSegment + 16;  // a cache line more, or all rows share a few sets
 constexpr int64_t kBlock = 32;                   // positions whose rows are read at a time
 constexpr int64_t kQueriesTogether = 32;  // in a tile; more heads of one kv head become more tiles
 constexpr int64_t kFewQueries = 8;        // of one row: scored and mixed without loading
 constexpr int64_t kRunsAhead = 4;         // pages whose rows are on their way
 constexpr int64_t kTasksPerThread = 4;    // below this a tile's segments become tasks of their own
-
-struct Range {  // of positions
-  int64_t begin;
-  int64_t end;
-  bool is_empty() const { return begin >= end; }
-  int64_t size() const { return end - begin; }
-  Range within(Range other) const {
-    return {std::max(begin, other.begin), std::min(end, other.end)};
-  }
-};
-
-Range segment_range(int64_t segment) {
-  return {segment * kSegment, (segment + 1) * kSegment};
-}
-
-struct Tile {
-  const SequenceRows* sequence;
-  int64_t first_token;  // of the sequence's rows
-  int64_t rows;
-  int64_t first_head;
-  int64_t heads;
-  int64_t window;
-
-  int64_t queries() const { return rows * heads; }  // query n: row n / heads, head n % heads
-  int64_t position(int64_t row) const { return sequence->first_position + first_token + row; }
-  Range seen(int64_t row) const {
-    const int64_t end = position(row) + 1;
-    return {window > 0 ? std::max<int64_t>(0, end - window) : 0, end};
-  }
-  Range seen_by_all_rows_together() const { return {seen(0).begin, seen(rows - 1).end}; }
-  int64_t first_segment() const { return seen(0).begin / kSegment; }
-  int64_t end_segment() const { return position(rows - 1) / kSegment + 1; }
-};
 
 // What a tile's queries have gathered: weighted values, and the softmax they are weighted by.
 struct Partial {
