@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,6 +29,13 @@ uint64_t enabled_states() {
   uint32_t high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (static_cast<uint64_t>(high) << 32) | low;
+}
+
+// The system gives tile registers to a process only when asked, as they make its state large.
+bool may_use_tiles() {
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
 bool bit(uint32_t word, int index) {
@@ -67,7 +76,7 @@ CpuFeatures detect_cpu_features() {
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return features;
   const bool has_ymm = (states & 0x6) == 0x6;
   const bool has_zmm = (states & 0xE6) == 0xE6;
-  const bool has_tiles = (states & 0x60000) == 0x60000;
+  const bool has_tiles = (states & 0x60000) == 0x60000 && bit(d, 24) && may_use_tiles();
   features.has_avx2 = has_ymm && has_fma && bit(b, 5) && bit(b, 8);
   features.has_avx512 =
       has_zmm && features.has_avx2 && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);

@@ -152,7 +152,8 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
   const int64_t many =
       is_scalar ? std::min<int64_t>(8, sizes_.prompt_tokens) : sizes_.prompt_tokens;
   const double weights_of_one = static_cast<double>(rows) * static_cast<double>(cols);
-  const bool is_float = kernel.activation == ActivationLayout::kF32;
+  const bool is_float =
+      kernel.activation == ActivationLayout::kF32 || kernel.activation == ActivationLayout::kBF16;
 
   const auto record = [&](int64_t tokens, size_t count, int repeats) -> KernelRecord& {
     KernelRecord& made = records_.emplace_back(

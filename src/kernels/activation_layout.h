@@ -11,8 +11,9 @@ enum class ActivationLayout : uint8_t {
   kF32,     // [tokens, cols] floats, as they are
   kQ8G32,   // int8 codes with a scale and a sum per 32 values
   kQ8G256,  // int8 codes with a scale per 256 values, sums per 16 and per 32
+  kBF16,    // [tokens, cols] rounded to bf16, columns padded to 32 by zeros
 };
-inline constexpr int64_t kActivationLayouts = 3;
+inline constexpr int64_t kActivationLayouts = 4;
 
 // 256 columns of a packed row. value = scale * code, code = round(value / scale) in [-127, 127],
 // scale = max|value| / 127. A group of zeros has scale 0; one with a NaN or an infinity has scale

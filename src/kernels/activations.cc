@@ -14,6 +14,8 @@ size_t activation_row_bytes(ActivationLayout layout, int64_t cols) {
       return static_cast<size_t>(blocks) * sizeof(Q8G32);
     case ActivationLayout::kQ8G256:
       return static_cast<size_t>(blocks) * sizeof(Q8G256);
+    case ActivationLayout::kBF16:
+      return static_cast<size_t>((cols + 31) / 32 * 32) * sizeof(uint16_t);
   }
   return 0;
 }

@@ -17,7 +17,8 @@ namespace ingot {
 
 // Columns that one scale covers; a row must fill whole groups.
 constexpr int64_t activation_group(ActivationLayout layout) {
-  return layout == ActivationLayout::kF32 ? 1 : layout == ActivationLayout::kQ8G32 ? 32 : 256;
+  if (layout == ActivationLayout::kQ8G32) return 32;
+  return layout == ActivationLayout::kQ8G256 ? 256 : 1;
 }
 size_t activation_row_bytes(ActivationLayout layout, int64_t cols);
 

@@ -6,6 +6,7 @@
 #include "kernels/activations_ref.h"
 #if INGOT_X86
 #include "kernels/cpu/avx2/activations.h"
+#include "kernels/cpu/avx512/activations.h"
 #endif
 #if INGOT_ARM
 #include "kernels/cpu/neon/activations.h"
@@ -30,6 +31,10 @@ constexpr PackKernel kPackKernels[] = {
     {"pack_q8g256_neon", ActivationLayout::kQ8G256, Target::kNeon, cpu::pack_q8g256_neon},
 #endif
     {"pack_q8g256_ref", ActivationLayout::kQ8G256, Target::kScalar, ref::pack_q8g256},
+#if INGOT_X86
+    {"pack_bf16_avx512", ActivationLayout::kBF16, Target::kAvx512, cpu::pack_bf16_avx512},
+#endif
+    {"pack_bf16_ref", ActivationLayout::kBF16, Target::kScalar, ref::pack_bf16},
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/float_types.h"
+
 namespace ingot::ref {
 namespace {
 
@@ -36,6 +38,15 @@ int sum(const int8_t* codes, int64_t count) {
 }
 
 }  // namespace
+
+void pack_bf16(const PackArgs& args, int64_t begin, int64_t end) {
+  const int64_t width = (args.cols + 31) / 32 * 32;
+  for (int64_t token = begin; token < end; ++token) {
+    auto* out = reinterpret_cast<BFloat16*>(args.out) + token * width;
+    for (int64_t col = 0; col < width; ++col)
+      out[col] = col < args.cols ? to_bfloat16(args.x[token * args.cols + col]) : BFloat16{0};
+  }
+}
 
 void pack_q8g32(const PackArgs& args, int64_t begin, int64_t end) {
   const auto row_bytes =

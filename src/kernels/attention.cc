@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "base/check.h"
@@ -15,11 +16,12 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kSegment = 512;         // positions
-constexpr int64_t kBlock = 32;            // positions whose rows are read at a time
+constexpr int64_t kSegment = 512;                // positions
+constexpr int64_t kScoreStride = kSegment + 16;  // a cache line more, or all rows share a few sets
+constexpr int64_t kBlock = 32;                   // positions whose rows are read at a time
 constexpr int64_t kQueriesTogether = 32;  // in a tile; more heads of one kv head become more tiles
 constexpr int64_t kFewQueries = 8;        // of one row: scored and mixed without loading
-constexpr int64_t kRunsAhead = 2;         // pages whose rows are on their way
+constexpr int64_t kRunsAhead = 4;         // pages whose rows are on their way
 constexpr int64_t kTasksPerThread = 4;    // below this a tile's segments become tasks of their own
 
 struct Range {  // of positions
@@ -80,7 +82,7 @@ class Walk {
   // One thread's memory, cut up by offsets.
   struct Scratch {
     float* q;              // [queries, key_dim]
-    float* scores;         // [queries, kSegment]
+    float* scores;         // [queries, kScoreStride]
     float* block;          // [kBlock, the larger dim]
     float* key_factors;    // [kSegment]
     float* value_factors;  // [kSegment]
@@ -113,7 +115,7 @@ class Walk {
   void copy_queries(const Tile& tile, float* to) const;
   void run_segment(const Tile& tile, int64_t segment, const Scratch& scratch, Partial to) const;
   void soften_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
-                      Partial to) const;
+                      const float* value_factors, Partial to) const;
   void mix_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
                    Partial to) const;
   void join(const Tile& tile, int64_t segment, const Partial& from, Partial to) const;
@@ -130,7 +132,7 @@ class Walk {
 Walk::Scratch Walk::scratch(std::vector<float>& memory) const {
   constexpr int64_t kQueries = kQueriesTogether;
   const int64_t sizes[] = {kQueries * shape_.key_dim,
-                           kQueries * kSegment,
+                           kQueries * kScoreStride,
                            kBlock * std::max(shape_.key_dim, shape_.value_dim),
                            kSegment,
                            kSegment,
@@ -139,9 +141,15 @@ Walk::Scratch Walk::scratch(std::vector<float>& memory) const {
   int64_t total = 0;
   for (const int64_t size : sizes)
     total += size;
-  if (static_cast<int64_t>(memory.size()) < total) memory.resize(static_cast<size_t>(total));
+  // All parts begin at a cache line: vectors across two would take twice as long.
+  constexpr size_t kLineFloats = 16;
+  if (memory.size() < static_cast<size_t>(total) + kLineFloats)
+    memory.resize(static_cast<size_t>(total) + kLineFloats);
   float* at[std::size(sizes)];
-  float* next = memory.data();
+  void* aligned = memory.data();
+  size_t space = memory.size() * sizeof(float);
+  auto* next = static_cast<float*>(std::align(
+      kLineFloats * sizeof(float), static_cast<size_t>(total) * sizeof(float), aligned, space));
   for (size_t i = 0; i < std::size(sizes); ++i) {
     at[i] = next;
     next += sizes[i];
@@ -223,7 +231,8 @@ RowRuns Walk::list_runs(const Tile& tile, Range positions, bool is_values, Runs&
   const int64_t end = is_values ? tile.seen_by_all_rows_together().end : positions.end;
   const int64_t next_pages = (begin / shape_.page_tokens + kRunsAhead) * shape_.page_tokens;
   for_runs(*tile.sequence, kv_head, {begin, std::min(end, next_pages)}, !is_values, add);
-  return {runs.data(), count, known, is_values ? shape_.value_dim : shape_.key_dim};
+  return {runs.data(), count, is_values ? shape_.value_dim : shape_.key_dim,
+          runs.data() + kRunsAhead, known - kRunsAhead};
 }
 
 void Walk::copy_queries(const Tile& tile, float* to) const {
@@ -243,17 +252,16 @@ void Walk::run_segment(const Tile& tile, int64_t segment, const Scratch& scratch
   const Range together = tile.seen_by_all_rows_together().within(whole);
   const int64_t kv_head = tile.first_head / heads_per_kv_head_;
   copy_queries(tile, scratch.q);
-  read_factors(*tile.sequence, kv_head, together, false, scratch.key_factors);
-  read_factors(*tile.sequence, kv_head, together, true, scratch.value_factors);
   const KvCodec& codec = parts_.codec;
   if (tile.rows == 1 && tile.queries() <= kFewQueries && codec.keys.score != nullptr &&
       codec.values.mix != nullptr) {
     Runs runs;
     codec.keys.score(scratch.q, tile.queries(), list_runs(tile, together, false, runs),
-                     scratch.scores, kSegment);
-    soften_segment(tile, whole, together, scratch, to);
+                     scratch.scores, kScoreStride);
+    read_factors(*tile.sequence, kv_head, together, false, scratch.key_factors);
+    soften_segment(tile, whole, together, scratch, nullptr, to);
     std::fill_n(to.mixed, tile.queries() * shape_.value_dim, 0.0F);
-    codec.values.mix(scratch.scores, kSegment, tile.queries(),
+    codec.values.mix(scratch.scores, kScoreStride, tile.queries(),
                      list_runs(tile, together, true, runs), to.mixed);
     return;
   }
@@ -261,14 +269,17 @@ void Walk::run_segment(const Tile& tile, int64_t segment, const Scratch& scratch
     const Range block{begin, std::min(begin + kBlock, together.end)};
     read(*tile.sequence, kv_head, block, false, scratch.block);
     parts_.math.score(scratch.q, tile.queries(), {scratch.block, block.size(), shape_.key_dim},
-                      scratch.scores + begin - together.begin, kSegment);
+                      scratch.scores + begin - together.begin, kScoreStride);
   }
-  soften_segment(tile, whole, together, scratch, to);
+  read_factors(*tile.sequence, kv_head, together, false, scratch.key_factors);
+  read_factors(*tile.sequence, kv_head, together, true, scratch.value_factors);
+  soften_segment(tile, whole, together, scratch,
+                 codec.values.factors == nullptr ? nullptr : scratch.value_factors, to);
   mix_segment(tile, whole, together, scratch, to);
 }
 
 void Walk::soften_segment(const Tile& tile, Range segment, Range together, const Scratch& scratch,
-                          Partial to) const {
+                          const float* value_factors, Partial to) const {
   for (int64_t n = 0; n < tile.queries(); ++n) {
     const Range seen = tile.seen(n / tile.heads).within(segment);
     if (seen.is_empty()) continue;
@@ -281,9 +292,9 @@ void Walk::soften_segment(const Tile& tile, Range segment, Range together, const
         .slope = args_.alibi_slopes == nullptr ? 0.0F : args_.alibi_slopes[head],
         .first_distance = seen.begin - tile.position(n / tile.heads),
         .key_factors = codec.keys.factors == nullptr ? nullptr : scratch.key_factors + first,
-        .value_factors = codec.values.factors == nullptr ? nullptr : scratch.value_factors + first};
+        .value_factors = value_factors == nullptr ? nullptr : value_factors + first};
     const Softened softened =
-        parts_.math.soften(soften, scratch.scores + n * kSegment + first, seen.size());
+        parts_.math.soften(soften, scratch.scores + n * kScoreStride + first, seen.size());
     to.largest[n] = softened.largest;
     to.sums[n] = softened.sum;
   }
@@ -301,8 +312,8 @@ void Walk::mix_segment(const Tile& tile, Range segment, Range together, const Sc
     if (positions.is_empty()) return;
     const PositionBlock values{scratch.block + (positions.begin - block.begin) * shape_.value_dim,
                                positions.size(), shape_.value_dim};
-    parts_.math.mix(scratch.scores + first_query * kSegment + positions.begin - together.begin,
-                    kSegment, queries, values, to.mixed + first_query * shape_.value_dim);
+    parts_.math.mix(scratch.scores + first_query * kScoreStride + positions.begin - together.begin,
+                    kScoreStride, queries, values, to.mixed + first_query * shape_.value_dim);
   };
   const auto mix_by_rows = [&](Range positions, Range block) {
     if (positions.is_empty()) return;

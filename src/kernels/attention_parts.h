@@ -16,13 +16,14 @@ struct RowRun {
   const std::byte* rows;
   int64_t count;
 };
-// Rows of ascending positions, page by page. Of the runs, those from `count` up to `known` are what
-// will be read next: to be fetched, not used.
+// Rows of ascending positions, page by page. While run i is used, ahead[i] (where there is one) is
+// to be fetched: it will be read soon.
 struct RowRuns {
   const RowRun* runs;
   int64_t count;
-  int64_t known;
   int64_t dim;
+  const RowRun* ahead;
+  int64_t ahead_count;
 };
 
 // How rows of the cache are written and read. A loaded number is worth `unit`, and its row's factor
@@ -37,7 +38,8 @@ struct KvRows {
   void (*factors)(const std::byte* rows, int64_t count, int64_t dim, float* to) = nullptr;
   float unit = 1;  // a power of two
   // AttentionMath's score and mix of rows as they are stored, to the same bits as of loaded rows;
-  // for few queries, where loading would cost more than the rest. Null: they are loaded.
+  // for few queries, where loading would cost more than the rest. Mixing multiplies the weights by
+  // the rows' factors itself, as it is the first to read the rows. Null: rows are loaded.
   void (*score)(const float* q, int64_t queries, const RowRuns& keys, float* scores,
                 int64_t stride) = nullptr;
   void (*mix)(const float* weights, int64_t stride, int64_t queries, const RowRuns& values,

@@ -60,9 +60,9 @@ Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bi
   INGOT_TRY(std::byte * packed, memory.allocate(linear.weight_bytes_));
   const PanelSource source{weights.layout, weights.bytes.data(),
                            static_cast<int64_t>(weights.row_bytes()), linear.rows_, linear.cols_};
-  exec.for_ranges(panels, 1, [&](int64_t begin, int64_t end) {
-    pack_panels(source, packing, begin, end, packed);
-  });
+  const PanelPacker pack = choose_packer(targets);
+  exec.for_ranges(panels, 1,
+                  [&](int64_t begin, int64_t end) { pack(source, packing, begin, end, packed); });
   linear.weights_ = packed;
   return linear;
 }

@@ -10,13 +10,26 @@
 namespace ingot::ref {
 namespace {
 
-void multiply(const LinearArgs& args, int64_t row, const std::vector<float>& weights) {
-  const auto* x = reinterpret_cast<const float*>(args.x);
+// The inputs of a token as floats, whichever way they are packed.
+std::vector<float> inputs_of(const LinearArgs& args, int64_t token, Packing packing) {
+  std::vector<float> x(static_cast<size_t>(args.cols));
+  const int64_t width = (args.cols + 31) / 32 * 32;
+  for (int64_t col = 0; col < args.cols; ++col) {
+    x[static_cast<size_t>(col)] =
+        packing == Packing::kBF16Pairs
+            ? to_float(reinterpret_cast<const BFloat16*>(args.x)[token * width + col])
+            : reinterpret_cast<const float*>(args.x)[token * args.cols + col];
+  }
+  return x;
+}
+
+void multiply(const LinearArgs& args, Packing packing, int64_t row,
+              const std::vector<float>& weights) {
   for (int64_t token = 0; token < args.tokens; ++token) {
+    const std::vector<float> x = inputs_of(args, token, packing);
     double sum = 0;
-    for (int64_t col = 0; col < args.cols; ++col)
-      sum += static_cast<double>(weights[static_cast<size_t>(col)]) *
-             static_cast<double>(x[token * args.cols + col]);
+    for (size_t col = 0; col < weights.size(); ++col)
+      sum += static_cast<double>(weights[col]) * static_cast<double>(x[col]);
     if (args.bias != nullptr) sum += static_cast<double>(args.bias[row]);
     args.y[token * args.y_stride + row] = static_cast<float>(sum);
   }
@@ -33,13 +46,21 @@ float element_at(const std::byte* panel, int64_t index) {
   }
 }
 
+float weight_at(const std::byte* panel, Packing packing, int64_t row, int64_t col) {
+  const int64_t at = col * kPanelRows + row;
+  if (packing == Packing::kF32) return element_at<float>(panel, at);
+  if (packing == Packing::kF16) return element_at<Half>(panel, at);
+  if (packing == Packing::kBF16) return element_at<BFloat16>(panel, at);
+  return element_at<BFloat16>(panel, (col / 2 * kPanelRows + row) * 2 + col % 2);
+}
+
 }  // namespace
 
 void linear_rows(const LinearArgs& args, int64_t begin, int64_t end) {
   std::vector<float> weights(static_cast<size_t>(args.cols));
   for (int64_t row = begin; row < end; ++row) {
     decode_values(args.layout, args.weights + row * args.weight_stride, args.cols, weights.data());
-    multiply(args, row, weights);
+    multiply(args, Packing::kRows, row, weights);
   }
 }
 
@@ -47,14 +68,9 @@ void linear_floats(const LinearArgs& args, Packing packing, int64_t begin, int64
   std::vector<float> weights(static_cast<size_t>(args.cols));
   for (int64_t row = begin; row < end; ++row) {
     const std::byte* panel = args.weights + row / kPanelRows * args.weight_stride;
-    for (int64_t col = 0; col < args.cols; ++col) {
-      const int64_t at = col * kPanelRows + row % kPanelRows;
-      weights[static_cast<size_t>(col)] = packing == Packing::kF32 ? element_at<float>(panel, at)
-                                          : packing == Packing::kF16
-                                              ? element_at<Half>(panel, at)
-                                              : element_at<BFloat16>(panel, at);
-    }
-    multiply(args, row, weights);
+    for (int64_t col = 0; col < args.cols; ++col)
+      weights[static_cast<size_t>(col)] = weight_at(panel, packing, row % kPanelRows, col);
+    multiply(args, packing, row, weights);
   }
 }
 

@@ -5,6 +5,8 @@
 #include "kernels/linear.h"
 #include "kernels/linear_ref.h"
 #if INGOT_X86
+#include "kernels/cpu/amx/linear.h"
+#include "kernels/cpu/avx2/linear.h"
 #include "kernels/cpu/avx512/linear.h"
 #endif
 #if INGOT_ARM
@@ -17,6 +19,7 @@ namespace {
 
 using enum Packing;
 constexpr auto kX32 = ActivationLayout::kF32;
+constexpr auto kX16 = ActivationLayout::kBF16;
 constexpr auto kX8G32 = ActivationLayout::kQ8G32;
 constexpr auto kX8G256 = ActivationLayout::kQ8G256;
 
@@ -30,6 +33,20 @@ void of(const LinearArgs& args, int64_t begin, int64_t end) {
 // clang-format off: a table
 constexpr LinearKernel kLinearKernels[] = {
 #if INGOT_X86
+    {"linear_groups4_amx", kGroups4, Target::kAmx, kX8G32, cpu::linear_groups4_amx},
+    {"linear_groups4min_amx", kGroups4Min, Target::kAmx, kX8G32, cpu::linear_groups4min_amx},
+    {"linear_groups5_amx", kGroups5, Target::kAmx, kX8G32, cpu::linear_groups5_amx},
+    {"linear_groups5min_amx", kGroups5Min, Target::kAmx, kX8G32, cpu::linear_groups5min_amx},
+    {"linear_groups8_amx", kGroups8, Target::kAmx, kX8G32, cpu::linear_groups8_amx},
+    {"linear_groups_iq4_amx", kGroupsIq4, Target::kAmx, kX8G32, cpu::linear_groups_iq4_amx},
+    {"linear_groups_fp4_amx", kGroupsFp4, Target::kAmx, kX8G32, cpu::linear_groups_fp4_amx},
+    {"linear_blocks2min_amx", kBlocks2Min, Target::kAmx, kX8G256, cpu::linear_blocks2min_amx},
+    {"linear_blocks3_amx", kBlocks3, Target::kAmx, kX8G256, cpu::linear_blocks3_amx},
+    {"linear_blocks4min_amx", kBlocks4Min, Target::kAmx, kX8G256, cpu::linear_blocks4min_amx},
+    {"linear_blocks5min_amx", kBlocks5Min, Target::kAmx, kX8G256, cpu::linear_blocks5min_amx},
+    {"linear_blocks6_amx", kBlocks6, Target::kAmx, kX8G256, cpu::linear_blocks6_amx},
+    {"linear_blocks_iq4_amx", kBlocksIq4, Target::kAmx, kX8G256, cpu::linear_blocks_iq4_amx},
+    {"linear_bf16pairs_amx", kBF16Pairs, Target::kAmx, kX16, cpu::linear_bf16pairs_amx},
     {"linear_rows_avx512", kRows, Target::kAvx512, kX32, cpu::linear_rows_avx512},
     {"linear_f32_avx512", kF32, Target::kAvx512, kX32, cpu::linear_f32_avx512},
     {"linear_f16_avx512", kF16, Target::kAvx512, kX32, cpu::linear_f16_avx512},
@@ -55,6 +72,23 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_blocks6_avx512", kBlocks6, Target::kAvx512, kX8G256, cpu::linear_blocks6_avx512},
     {"linear_blocks_iq4_avx512", kBlocksIq4, Target::kAvx512, kX8G256,
      cpu::linear_blocks_iq4_avx512},
+    {"linear_rows_avx2", kRows, Target::kAvx2, kX32, cpu::linear_rows_avx2},
+    {"linear_f32_avx2", kF32, Target::kAvx2, kX32, cpu::linear_f32_avx2},
+    {"linear_f16_avx2", kF16, Target::kAvx2, kX32, cpu::linear_f16_avx2},
+    {"linear_bf16_avx2", kBF16, Target::kAvx2, kX32, cpu::linear_bf16_avx2},
+    {"linear_groups4_avx2", kGroups4, Target::kAvx2, kX8G32, cpu::linear_groups4_avx2},
+    {"linear_groups4min_avx2", kGroups4Min, Target::kAvx2, kX8G32, cpu::linear_groups4min_avx2},
+    {"linear_groups5_avx2", kGroups5, Target::kAvx2, kX8G32, cpu::linear_groups5_avx2},
+    {"linear_groups5min_avx2", kGroups5Min, Target::kAvx2, kX8G32, cpu::linear_groups5min_avx2},
+    {"linear_groups8_avx2", kGroups8, Target::kAvx2, kX8G32, cpu::linear_groups8_avx2},
+    {"linear_groups_iq4_avx2", kGroupsIq4, Target::kAvx2, kX8G32, cpu::linear_groups_iq4_avx2},
+    {"linear_groups_fp4_avx2", kGroupsFp4, Target::kAvx2, kX8G32, cpu::linear_groups_fp4_avx2},
+    {"linear_blocks2min_avx2", kBlocks2Min, Target::kAvx2, kX8G256, cpu::linear_blocks2min_avx2},
+    {"linear_blocks3_avx2", kBlocks3, Target::kAvx2, kX8G256, cpu::linear_blocks3_avx2},
+    {"linear_blocks4min_avx2", kBlocks4Min, Target::kAvx2, kX8G256, cpu::linear_blocks4min_avx2},
+    {"linear_blocks5min_avx2", kBlocks5Min, Target::kAvx2, kX8G256, cpu::linear_blocks5min_avx2},
+    {"linear_blocks6_avx2", kBlocks6, Target::kAvx2, kX8G256, cpu::linear_blocks6_avx2},
+    {"linear_blocks_iq4_avx2", kBlocksIq4, Target::kAvx2, kX8G256, cpu::linear_blocks_iq4_avx2},
 #endif
 #if INGOT_ARM
     {"linear_groups4_i8mm", kGroups4, Target::kNeonI8mm, kX8G32, cpu::linear_groups4_i8mm},
@@ -95,6 +129,7 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_f32_ref", kF32, Target::kScalar, kX32, of<ref::linear_floats, kF32>},
     {"linear_f16_ref", kF16, Target::kScalar, kX32, of<ref::linear_floats, kF16>},
     {"linear_bf16_ref", kBF16, Target::kScalar, kX32, of<ref::linear_floats, kBF16>},
+    {"linear_bf16pairs_ref", kBF16Pairs, Target::kScalar, kX16, of<ref::linear_floats, kBF16Pairs>},
     {"linear_groups4_ref", kGroups4, Target::kScalar, kX8G32, of<ref::linear_groups, kGroups4>},
     {"linear_groups4min_ref", kGroups4Min, Target::kScalar, kX8G32,
      of<ref::linear_groups, kGroups4Min>},
@@ -132,7 +167,7 @@ std::span<const LinearKernel> linear_kernels() {
 
 const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets) {
   if (!is_weight(layout)) return nullptr;
-  const Packing packing = packing_of(layout, cols);
+  const Packing packing = packing_of(layout, cols, targets);
   const auto it = std::ranges::find_if(kLinearKernels, [&](const LinearKernel& kernel) {
     return kernel.packing == packing && targets.has(kernel.target);
   });

@@ -82,14 +82,27 @@ std::vector<float> run(const LinearKernel& kernel, const Problem& problem, int64
   return y;
 }
 
+const LinearKernel* reference_of(Packing packing) {
+  for (const LinearKernel& kernel : linear_kernels()) {
+    if (kernel.packing == packing && kernel.target == Target::kScalar) return &kernel;
+  }
+  return nullptr;
+}
+
+bool is_float(ActivationLayout layout) {
+  return layout == ActivationLayout::kF32 || layout == ActivationLayout::kBF16;
+}
+
 // The layouts whose weights a kernel takes.
 std::vector<Layout> layouts_of(const LinearKernel& kernel) {
   std::vector<Layout> layouts;
   for (size_t i = 0; i < kLayoutCount; ++i) {
     const auto layout = static_cast<Layout>(i);
-    const int64_t cols = 256;
-    const LinearKernel* any = choose_linear(layout, cols, TargetSet::scalar_only());
-    if (any != nullptr && any->packing == kernel.packing) layouts.push_back(layout);
+    const LinearKernel* any = choose_linear(layout, 256, TargetSet::scalar_only());
+    if (any == nullptr) continue;
+    const bool is_pairs = kernel.packing == Packing::kBF16Pairs;  // chosen where there are tiles
+    if (is_pairs ? layout == Layout::kBF16 : any->packing == kernel.packing)
+      layouts.push_back(layout);
   }
   return layouts;
 }
@@ -99,8 +112,9 @@ std::vector<Layout> layouts_of(const LinearKernel& kernel) {
 float bound(const Problem& problem, int64_t token, int64_t row, ActivationLayout activation) {
   double magnitude = std::fabs(static_cast<double>(problem.bias[static_cast<size_t>(row)]));
   double quantized = 0;
-  const int64_t group =
-      activation == ActivationLayout::kF32 ? problem.cols : activation_group(activation);
+  const bool is_plain =
+      activation == ActivationLayout::kF32 || activation == ActivationLayout::kBF16;
+  const int64_t group = is_plain ? problem.cols : activation_group(activation);
   for (int64_t first = 0; first < problem.cols; first += group) {
     float largest = 0;
     double weights = 0;
@@ -111,11 +125,11 @@ float bound(const Problem& problem, int64_t token, int64_t row, ActivationLayout
       weights += static_cast<double>(w);
       magnitude += static_cast<double>(w) * static_cast<double>(x);
     }
-    if (activation != ActivationLayout::kF32)
-      quantized += weights * static_cast<double>(largest) / 127 * 0.5001;
+    if (!is_plain) quantized += weights * static_cast<double>(largest) / 127 * 0.5001;
   }
   // Affine layouts subtract sums that are up to some sixteen times as large as their difference.
-  const double sums = activation == ActivationLayout::kF32 ? 1 : 32;
+  const double sums = is_plain ? 1 : 32;
+  if (activation == ActivationLayout::kBF16) quantized = magnitude / 256;  // half a step in 8 bits
   const auto rounded =
       static_cast<double>(kEpsilon) * static_cast<double>(problem.cols + 8) * magnitude * sums;
   return static_cast<float>(rounded + quantized);
@@ -148,9 +162,10 @@ TEST(Linear, EveryListedKernelMatchesTheReference) {
       for (const auto [rows, cols, tokens] : extents(layout)) {
         SCOPED_TRACE(fmt::format("{} of {} {}x{} by {}", kernel.name, info(layout).name, rows, cols,
                                  tokens));
-        const LinearKernel* truth = choose_linear(layout, cols, TargetSet::scalar_only());
+        if (packing_of(layout, cols) == Packing::kRows && kernel.packing != Packing::kRows)
+          continue;  // too narrow for it
+        const LinearKernel* truth = reference_of(kernel.packing);
         ASSERT_NE(truth, nullptr);
-        if (truth->packing != kernel.packing) continue;  // too narrow for it
         ASSERT_EQ(truth->activation, kernel.activation) << "not the same arithmetic";
         const Problem problem(random, layout, rows, cols, tokens);
         const std::vector<float> expected = run(*truth, problem, rows);
@@ -158,7 +173,7 @@ TEST(Linear, EveryListedKernelMatchesTheReference) {
         for (int64_t token = 0; token < tokens; ++token) {
           for (int64_t row = 0; row < rows; ++row) {
             const auto i = static_cast<size_t>(token * rows + row);
-            if (kernel.activation == ActivationLayout::kF32) {
+            if (is_float(kernel.activation)) {
               ASSERT_NEAR(actual[i], expected[i], bound(problem, token, row, kernel.activation));
             } else {  // whole numbers and one order of rounding: the same bits
               ASSERT_EQ(actual[i], expected[i]) << "token " << token << " row " << row;

@@ -17,6 +17,7 @@ constexpr PackingInfo kPackings[] = {
     {Packing::kF32, "f32", kX32, 32, 0, nullptr, 0, 0},
     {Packing::kF16, "f16", kX32, 16, 0, nullptr, 0, 0},
     {Packing::kBF16, "bf16", kX32, 16, 0, nullptr, 0, 0},
+    {Packing::kBF16Pairs, "bf16pairs", ActivationLayout::kBF16, 16, 0, nullptr, 0, 0},
     {Packing::kGroups4, "groups4", kX8G32, 4, 8, nullptr, 32, kHalves},
     {Packing::kGroups4Min, "groups4min", kX8G32, 4, 0, nullptr, 32, 2 * kHalves},
     {Packing::kGroups5, "groups5", kX8G32, 5, 16, nullptr, 32, kHalves},
@@ -53,7 +54,7 @@ const PackingInfo& info(Packing packing) {
   return kPackings[static_cast<size_t>(packing)];
 }
 
-Packing packing_of(Layout layout, int64_t cols) {
+Packing packing_of(Layout layout, int64_t cols, TargetSet targets) {
   const bool fills_runs = cols % kRunColumns == 0;
   const bool fills_blocks = cols % kBlockColumns == 0;
   switch (layout) {
@@ -62,7 +63,7 @@ Packing packing_of(Layout layout, int64_t cols) {
     case Layout::kF16:
       return Packing::kF16;
     case Layout::kBF16:
-      return Packing::kBF16;
+      return targets.has(Target::kAmx) ? Packing::kBF16Pairs : Packing::kBF16;
     case Layout::kQ4_0:
       return fills_runs ? Packing::kGroups4 : Packing::kRows;
     case Layout::kQ4_1:
@@ -97,7 +98,9 @@ Packing packing_of(Layout layout, int64_t cols) {
 PanelShape panel_shape(Packing packing, int64_t cols) {
   const PackingInfo& facts = info(packing);
   PanelShape shape;
-  if (facts.activation == ActivationLayout::kF32) {
+  if (packing == Packing::kBF16Pairs) {
+    shape.panel = (cols + 31) / 32 * 32 * kPanelRows * 2;
+  } else if (facts.activation == ActivationLayout::kF32) {
     shape.panel = cols * kPanelRows * facts.bits / 8;
   } else {
     const bool is_whole = facts.activation == ActivationLayout::kQ8G256;

@@ -22,6 +22,7 @@
 
 #include "blocks/layout_id.h"
 #include "kernels/activation_layout.h"
+#include "kernels/target.h"
 
 namespace ingot {
 
@@ -36,6 +37,7 @@ enum class Packing : uint8_t {
   kF32,
   kF16,
   kBF16,
+  kBF16Pairs,  // [cols / 2][16 rows][2], columns padded to 32 by zeros; by inputs in bf16
   // A scale (and a minimum) as float for every 32 columns, by inputs in groups of 32.
   kGroups4,     // code - 8
   kGroups4Min,  // code, and a minimum
@@ -67,7 +69,8 @@ struct PackingInfo {
 const PackingInfo& info(Packing packing);
 
 // The packing of a weight's layout; kRows where there is none, or the columns do not fill groups.
-Packing packing_of(Layout layout, int64_t cols);
+// Tiles of bf16 want their own.
+Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::scalar_only());
 
 // Where a panel's parts begin, in bytes.
 struct PanelShape {
@@ -115,6 +118,11 @@ struct PanelSource {
 };
 void pack_panels(const PanelSource& source, Packing packing, int64_t begin, int64_t end,
                  std::byte* out);
+
+// The same, as fast as the machine can.
+using PanelPacker = void (*)(const PanelSource& source, Packing packing, int64_t begin, int64_t end,
+                             std::byte* out);
+PanelPacker choose_packer(TargetSet targets);
 
 // The code of one row and column of a run: the truth about the planes, for references and tests.
 int panel_code(const std::byte* run, int bits, int64_t row, int64_t column);

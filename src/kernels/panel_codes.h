@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One row of a quantized block as plain codes and scales: what the packer reads from each layout
 // before it spreads the codes over a panel's planes. Codes are without sign: what a scheme takes
-// from them is in PackingInfo.
+// from them is in PackingInfo. Plain loops over whole vectors' worth of bytes, of which the
+// compiler makes vector code. In an anonymous namespace on purpose: it is built once for each
+// target.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +23,175 @@
 #include "blocks/q8_0.h"
 
 namespace ingot {
+namespace {
 
 struct GroupCodes {    // 32 columns
   uint16_t scale = 0;  // the file's own bits
   uint16_t min = 0;
-  uint8_t codes[32] = {};
+  uint8_t codes[32];
 };
-void read_codes(const Q4_0& block, GroupCodes& out);
-void read_codes(const Q4_1& block, GroupCodes& out);
-void read_codes(const Q5_0& block, GroupCodes& out);
-void read_codes(const Q5_1& block, GroupCodes& out);
-void read_codes(const Q8_0& block, GroupCodes& out);
-void read_codes(const IQ4_NL& block, GroupCodes& out);
-void read_codes(const MXFP4& block, GroupCodes& out);
 
 struct BlockCodes {  // 256 columns
   uint16_t scale = 0;
   uint16_t min_scale = 0;
-  uint8_t scales[16] = {};  // one per group of 16 or of 32 columns (then the first eight)
+  uint8_t scales[16];  // one per group of 16 or of 32 columns (then the first eight)
   uint8_t mins[16] = {};
-  uint8_t codes[256] = {};
+  uint8_t codes[256];
 };
-void read_codes(const Q2_K& block, BlockCodes& out);
-void read_codes(const Q3_K& block, BlockCodes& out);
-void read_codes(const Q4_K& block, BlockCodes& out);
-void read_codes(const Q5_K& block, BlockCodes& out);
-void read_codes(const Q6_K& block, BlockCodes& out);
-void read_codes(const IQ4_XS& block, BlockCodes& out);
 
+inline uint8_t byte(int value) {
+  return static_cast<uint8_t>(value);
+}
+
+// 32 codes of 16 bytes: low nibbles first.
+inline void read_nibbles(const uint8_t* from, uint8_t* out) {
+  for (int i = 0; i < 16; ++i) {
+    out[i] = from[i] & 0xF;
+    out[16 + i] = byte(from[i] >> 4);
+  }
+}
+
+inline void add_high_bits(const uint8_t (&bits)[4], uint8_t* codes) {
+  for (int i = 0; i < 32; ++i)
+    codes[i] = byte(codes[i] | (((bits[i / 8] >> (i % 8)) & 1) << 4));
+}
+
+// The 6-bit scales and mins of Q4_K and Q5_K: the first four in the low six bits of bytes 0-3 and
+// 4-7; of the last four the low nibbles are in bytes 8-11, the top bits in 0-7.
+inline void read_scales(const uint8_t (&packed)[12], BlockCodes& out) {
+  for (int i = 0; i < 4; ++i) {
+    out.scales[i] = packed[i] & 63;
+    out.mins[i] = packed[i + 4] & 63;
+    out.scales[i + 4] = byte((packed[i + 8] & 0xF) | (packed[i] >> 6 << 4));
+    out.mins[i + 4] = byte((packed[i + 8] >> 4) | (packed[i + 4] >> 6 << 4));
+  }
+}
+
+// Element 64k + i of Q4_K, Q5_K: the low nibble of codes[32k + i] for i < 32, then the high one.
+inline void read_nibbles_of_64(const uint8_t (&codes)[128], uint8_t (&out)[256]) {
+  for (int k = 0; k < 4; ++k) {
+    for (int i = 0; i < 32; ++i) {
+      out[64 * k + i] = codes[32 * k + i] & 0xF;
+      out[64 * k + 32 + i] = byte(codes[32 * k + i] >> 4);
+    }
+  }
+}
+
+// Element 128h + 32p + i of Q2_K, Q3_K: bits 2p of codes[32h + i].
+inline void read_two_bits(const uint8_t (&codes)[64], uint8_t (&out)[256]) {
+  for (int half = 0; half < 2; ++half) {
+    for (int part = 0; part < 4; ++part) {
+      for (int i = 0; i < 32; ++i)
+        out[128 * half + 32 * part + i] = byte((codes[32 * half + i] >> (2 * part)) & 3);
+    }
+  }
+}
+
+// Bit g of bits[i] belongs to element 32g + i.
+inline void add_plane(const uint8_t (&bits)[32], int place, uint8_t (&out)[256]) {
+  for (int group = 0; group < 8; ++group) {
+    for (int i = 0; i < 32; ++i)
+      out[32 * group + i] = byte(out[32 * group + i] | (((bits[i] >> group) & 1) << place));
+  }
+}
+
+[[maybe_unused]] inline void read_codes(const Q4_0& block, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  read_nibbles(block.codes, out.codes);
+}
+[[maybe_unused]] inline void read_codes(const Q4_1& block, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  out.min = block.min.bits;
+  read_nibbles(block.codes, out.codes);
+}
+[[maybe_unused]] inline void read_codes(const Q5_0& block, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  read_nibbles(block.codes, out.codes);
+  add_high_bits(block.high_bits, out.codes);
+}
+[[maybe_unused]] inline void read_codes(const Q5_1& block, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  out.min = block.min.bits;
+  read_nibbles(block.codes, out.codes);
+  add_high_bits(block.high_bits, out.codes);
+}
+[[maybe_unused]] inline void read_codes(const Q8_0& block, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  for (int i = 0; i < 32; ++i)
+    out.codes[i] = byte(block.codes[i] ^ 0x80);
+}
+[[maybe_unused]] inline void read_codes(const IQ4_NL& block, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  read_nibbles(block.codes, out.codes);
+}
+[[maybe_unused]] inline void read_codes(const MXFP4& block, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  read_nibbles(block.codes, out.codes);
+}
+
+[[maybe_unused]] inline void read_codes(const Q2_K& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+  out.min_scale = block.min_scale.bits;
+  for (int i = 0; i < 16; ++i) {
+    out.scales[i] = block.group_scales[i] & 0xF;
+    out.mins[i] = byte(block.group_scales[i] >> 4);
+  }
+  read_two_bits(block.codes, out.codes);
+}
+
+[[maybe_unused]] inline void read_codes(const Q3_K& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+  for (int i = 0; i < 16; ++i) {
+    const int low = (block.group_scales[i % 8] >> (i / 8 * 4)) & 0xF;
+    const int high = (block.group_scales[8 + i % 4] >> (i / 4 * 2)) & 3;
+    out.scales[i] = byte((low | (high << 4)) - 32);
+  }
+  read_two_bits(block.codes, out.codes);
+  add_plane(block.high_bits, 2, out.codes);
+}
+
+[[maybe_unused]] inline void read_codes(const Q4_K& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+  out.min_scale = block.min_scale.bits;
+  read_scales(block.group_scales, out);
+  read_nibbles_of_64(block.codes, out.codes);
+}
+
+[[maybe_unused]] inline void read_codes(const Q5_K& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+  out.min_scale = block.min_scale.bits;
+  read_scales(block.group_scales, out);
+  read_nibbles_of_64(block.codes, out.codes);
+  add_plane(block.high_bits, 4, out.codes);
+}
+
+[[maybe_unused]] inline void read_codes(const Q6_K& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+  for (int i = 0; i < 16; ++i)
+    out.scales[i] = byte(block.group_scales[i]);
+  for (int half = 0; half < 2; ++half) {
+    const uint8_t* low = block.low_bits + half * 64;
+    const uint8_t* high = block.high_bits + half * 32;
+    uint8_t* codes = out.codes + half * 128;
+    for (int i = 0; i < 32; ++i) {
+      codes[i] = byte((low[i] & 0xF) | ((high[i] & 3) << 4));
+      codes[32 + i] = byte((low[32 + i] & 0xF) | (((high[i] >> 2) & 3) << 4));
+      codes[64 + i] = byte((low[i] >> 4) | (((high[i] >> 4) & 3) << 4));
+      codes[96 + i] = byte((low[32 + i] >> 4) | ((high[i] >> 6) << 4));
+    }
+  }
+}
+
+[[maybe_unused]] inline void read_codes(const IQ4_XS& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+  for (int i = 0; i < 8; ++i) {
+    const int low = (block.scales_low[i / 2] >> (i % 2 * 4)) & 0xF;
+    const int high = (block.scales_high >> (i * 2)) & 3;
+    out.scales[i] = byte((low | (high << 4)) - 32);
+  }
+  for (int i = 0; i < 8; ++i)
+    read_nibbles(block.codes + i * 16, out.codes + i * 32);
+}
+
+}  // namespace
 }  // namespace ingot

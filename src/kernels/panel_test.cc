@@ -22,8 +22,12 @@ void expect_codes(Random& random, int64_t columns) {
   const Packing packing = packing_of(kLayout, cols);
   const PackingInfo& facts = info(packing);
   const PanelShape shape = panel_shape(packing, cols);
-  std::vector<std::byte> packed(static_cast<size_t>(2 * shape.panel), std::byte{0xAA});
-  pack_panels({kLayout, weights.data(), row_bytes, rows, cols}, packing, 0, 2, packed.data());
+  std::vector<std::byte> packed(static_cast<size_t>(2 * shape.panel));
+  std::vector<std::byte> packed_fast(packed.size());
+  const PanelSource source{kLayout, weights.data(), row_bytes, rows, cols};
+  pack_panels(source, packing, 0, 2, packed.data());
+  choose_packer(TargetSet::of_this_machine())(source, packing, 0, 2, packed_fast.data());
+  ASSERT_EQ(packed, packed_fast);
   for (int64_t row = 0; row < 32; ++row) {
     const std::byte* panel = packed.data() + row / 16 * shape.panel;
     for (int64_t col = 0; col < cols; ++col) {

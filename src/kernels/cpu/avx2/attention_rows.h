@@ -12,11 +12,17 @@ namespace {
 struct Avx2 {
   using Vector = __m256;
   static constexpr int64_t kLanes = 8;
-  static constexpr int64_t kMixTile = 8;  // sums held in registers while mixing
+  // Of each query's sums held in registers while mixing: 12 and 8 sums; one unit's latency is 4.
+  static constexpr int64_t mix_vectors(int64_t queries) { return queries == 4 ? 3 : 8 / queries; }
 
   static Vector zero() { return _mm256_setzero_ps(); }
   static Vector all(float value) { return _mm256_set1_ps(value); }
   static Vector load(const float* from) { return _mm256_loadu_ps(from); }
+  // In a register from here on.
+  static Vector keep(Vector v) {
+    asm("" : "+x"(v));
+    return v;
+  }
   static Vector load_some(const float* from, int64_t count) {
     return _mm256_maskload_ps(from, lane_mask(count));
   }
@@ -24,6 +30,7 @@ struct Avx2 {
   static void store_some(float* to, int64_t count, Vector v) {
     _mm256_maskstore_ps(to, lane_mask(count), v);
   }
+  static Vector mul(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
   static Vector fmadd(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
   static float sum(Vector v) { return sum_lanes(v); }
   static Vector sum_each(const Vector (&v)[kLanes]) { return sum_lanes_of_8(v); }
@@ -62,6 +69,7 @@ inline float load_half(const std::byte* from) {
 // ... d + 7; some(d, count): the `count` < 8 from d on, zeros behind.
 template <class Widen, int64_t Bits>
 struct PlainRow {
+  static constexpr bool kHasFactor = false;
   static int64_t bytes(int64_t dim) { return dim * Bits / 8; }
   PlainRow(const std::byte* row, int64_t) : data(row) {}
   __m256 at(int64_t d) const { return Widen::load(data + d * Bits / 8); }
@@ -104,6 +112,7 @@ struct Int8Elements {
   }
 };
 struct Int8Row : PlainRow<Int8Elements, 8> {
+  static constexpr bool kHasFactor = true;
   using PlainRow::PlainRow;
   static int64_t bytes(int64_t dim) { return dim + 2; }
   static float factor(const std::byte* row, int64_t dim) { return load_half(row + dim); }
@@ -113,6 +122,7 @@ inline __m256i nibble_shifts() {
   return _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
 }
 struct Int4Row {
+  static constexpr bool kHasFactor = false;
   static int64_t bytes(int64_t dim) { return (dim + 1) / 2 + 4; }
   Int4Row(const std::byte* row, int64_t dim)
       : data(row),

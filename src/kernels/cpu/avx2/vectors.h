@@ -26,20 +26,23 @@ namespace {
   return _mm_cvtsi128_si32(half);
 }
 
-// Eight sums at once, each in the order of sum_lanes.
+// Eight sums at once, each in the order of sum_lanes. Blends stand for shuffles where they can:
+// more units have them.
 [[maybe_unused]] inline __m256 sum_lanes_of_8(const __m256 (&v)[8]) {
   __m256 fours[4];  // i: lanes l + (l + 4) of v[i], then of v[i + 4]
-  for (int64_t i = 0; i < 4; ++i) {
-    fours[i] = _mm256_add_ps(_mm256_permute2f128_ps(v[i], v[i + 4], 0x20),
-                             _mm256_permute2f128_ps(v[i], v[i + 4], 0x31));
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    fours[i] = _mm256_add_ps(_mm256_blend_ps(v[i], v[i + 4], 0xF0),
+                             _mm256_permute2f128_ps(v[i], v[i + 4], 0x21));
   }
-  __m256 twos[2];  // per half: two of v[2i], two of v[2i + 1]
-  for (int64_t i = 0; i < 2; ++i) {
-    twos[i] = _mm256_add_ps(_mm256_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0x44),
-                            _mm256_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0xEE));
+  __m256 twos[2];  // per half: two of v[i], two of v[i + 2]
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    twos[i] = _mm256_add_ps(_mm256_blend_ps(fours[i], fours[i + 2], 0xCC),
+                            _mm256_shuffle_ps(fours[i], fours[i + 2], 0x4E));
   }
-  return _mm256_add_ps(_mm256_shuffle_ps(twos[0], twos[1], 0x88),
-                       _mm256_shuffle_ps(twos[0], twos[1], 0xDD));
+  return _mm256_add_ps(_mm256_blend_ps(twos[0], twos[1], 0xAA),
+                       _mm256_permute_ps(_mm256_blend_ps(twos[1], twos[0], 0xAA), 0xB1));
 }
 // Two vectors to one with half the terms, by unpacking: faster than the horizontal adds on all that
 // were measured. From 32-bit lanes of a and b to lanes a b a b; then from a b and c d to a b c d.

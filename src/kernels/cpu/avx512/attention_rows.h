@@ -12,14 +12,21 @@ namespace {
 struct Avx512 {
   using Vector = __m512;
   static constexpr int64_t kLanes = 16;
-  static constexpr int64_t kMixTile = 16;  // sums held in registers while mixing
+  // Of each query's sums held in registers while mixing: up to 16 sums.
+  static constexpr int64_t mix_vectors(int64_t queries) { return queries == 4 ? 4 : 8 / queries; }
 
   static Vector zero() { return _mm512_setzero_ps(); }
   static Vector all(float value) { return _mm512_set1_ps(value); }
   static Vector load(const float* from) { return _mm512_loadu_ps(from); }
+  // In a register from here on.
+  static Vector keep(Vector v) {
+    asm("" : "+v"(v));
+    return v;
+  }
   static Vector load_some(const float* from, int64_t count) { return load_floats(from, count); }
   static void store(float* to, Vector v) { _mm512_storeu_ps(to, v); }
   static void store_some(float* to, int64_t count, Vector v) { store_floats(to, count, v); }
+  static Vector mul(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
   static Vector fmadd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
   static float sum(Vector v) { return sum_lanes_512(v); }
   static Vector sum_each(const Vector (&v)[kLanes]) { return sum_lanes_of_16(v); }
@@ -103,6 +110,7 @@ struct Int8Elements : Bytes {
 // at(d): dimensions d ... d + 15; some(d, count): the `count` < 16 from d on, zeros behind.
 template <class Elements>
 struct PlainRow {
+  static constexpr bool kHasFactor = false;
   static int64_t bytes(int64_t dim) { return dim * Elements::kBytes; }
   PlainRow(const std::byte* row, int64_t) : data(row) {}
   __m512 at(int64_t d) const { return Elements::widen(Elements::load(data + bytes(d))); }
@@ -125,6 +133,7 @@ inline float load_half(const std::byte* from) {
 
 // Codes alone: the scale behind them is the row's factor.
 struct Int8Row {
+  static constexpr bool kHasFactor = true;
   static int64_t bytes(int64_t dim) { return dim + 2; }
   static float factor(const std::byte* row, int64_t dim) { return load_half(row + dim); }
   Int8Row(const std::byte* row, int64_t) : data(row) {}
@@ -137,6 +146,7 @@ struct Int8Row {
 
 // The 16 numbers of a row stand in one vector; its codes pick from them, by their low four bits.
 struct Int4Row {
+  static constexpr bool kHasFactor = false;
   static int64_t bytes(int64_t dim) { return (dim + 1) / 2 + 4; }
   Int4Row(const std::byte* row, int64_t dim)
       : data(row),

@@ -42,30 +42,30 @@ namespace {
   return sum_lanes_256(_mm256_add_ps(_mm512_castps512_ps256(v), upper_half(v)));
 }
 
-// Sixteen sums at once, each in the order of sum_lanes_512.
+// Sixteen sums at once, each in the order of sum_lanes_512. Blends stand for shuffles where they
+// can: more units have them.
 [[maybe_unused]] inline __m512 sum_lanes_of_16(const __m512 (&v)[16]) {
   __m512 eights[8];  // i: lanes l + (l + 8) of v[i], then of v[i + 8]
 #pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) {
-    eights[i] = _mm512_add_ps(_mm512_shuffle_f32x4(v[i], v[i + 8], 0x44),
-                              _mm512_shuffle_f32x4(v[i], v[i + 8], 0xEE));
+    eights[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xFF00, v[i], v[i + 8]),
+                              _mm512_shuffle_f32x4(v[i], v[i + 8], 0x4E));
   }
-  __m512 fours[4];  // quarters: i, i + 4, i + 8, i + 12
+  __m512 fours[4];  // quarters: of v[i], v[i + 4], v[i + 8], v[i + 12]
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    fours[i] = _mm512_add_ps(_mm512_shuffle_f32x4(eights[i], eights[i + 4], 0x88),
-                             _mm512_shuffle_f32x4(eights[i], eights[i + 4], 0xDD));
+    const __m512 swapped = _mm512_mask_blend_ps(0xF0F0, eights[i + 4], eights[i]);
+    fours[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xF0F0, eights[i], eights[i + 4]),
+                             _mm512_shuffle_f32x4(swapped, swapped, 0xB1));
   }
-  __m512 twos[2];
+  __m512 twos[2];  // per quarter: two of fours[i], two of fours[i + 2]
 #pragma GCC unroll 2
   for (int i = 0; i < 2; ++i) {
-    twos[i] = _mm512_add_ps(_mm512_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0x44),
-                            _mm512_shuffle_ps(fours[2 * i], fours[2 * i + 1], 0xEE));
+    twos[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xCCCC, fours[i], fours[i + 2]),
+                            _mm512_shuffle_ps(fours[i], fours[i + 2], 0x4E));
   }
-  const __m512 ones = _mm512_add_ps(_mm512_shuffle_ps(twos[0], twos[1], 0x88),
-                                    _mm512_shuffle_ps(twos[0], twos[1], 0xDD));
-  // Quarter k now holds sums of i = 0 ... 3 of group k, where the groups went 0, 2, 1, 3.
-  return _mm512_shuffle_f32x4(ones, ones, 0xD8);
+  return _mm512_add_ps(_mm512_mask_blend_ps(0xAAAA, twos[0], twos[1]),
+                       _mm512_permute_ps(_mm512_mask_blend_ps(0xAAAA, twos[1], twos[0]), 0xB1));
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear kernels for AMX tiles.
+#pragma once
+
+#include "kernels/linear.h"
+
+namespace ingot::cpu {
+
+void linear_groups4_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups4min_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups5_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups5min_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups8_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_fp4_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks2min_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks3_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks4min_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks5min_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks6_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_bf16pairs_amx(const LinearArgs& args, int64_t begin, int64_t end);
+
+}  // namespace ingot::cpu

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the planes of a panel to bytes, and from bytes to sums of products. A run of 32 columns of
+// eight rows becomes eight registers, each 8 rows by 4 columns: lane = row, inputs are broadcast
+// four columns at a time. In an anonymous namespace on purpose: each file gets its own copy, so
+// that nothing built with these flags can become the linker's copy for all.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ingot::cpu {
+namespace {
+
+inline constexpr int64_t kLine = 64;      // bytes: 16 rows
+inline constexpr int64_t kHalfLine = 32;  // 8 rows
+
+inline __m256i load_8_rows(const void* from) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+}
+inline __m256i every_byte(int value) {
+  return _mm256_set1_epi8(static_cast<char>(value));
+}
+// Bits of every byte moved up (down: negative); those of a neighbour may come with them.
+template <int Places>
+inline __m256i moved(__m256i bytes) {
+  if constexpr (Places == 0) return bytes;
+  if constexpr (Places > 0) return _mm256_slli_epi16(bytes, Places);
+  return _mm256_srli_epi16(bytes, -Places);
+}
+inline __m256i with_bits(__m256i codes, __m256i bits, __m256i mask) {
+  return _mm256_or_si256(codes, _mm256_and_si256(bits, mask));
+}
+
+inline void read_nibbles(const std::byte* run, __m256i (&out)[8]) {
+  const __m256i mask = every_byte(0xF);
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < 4; ++i) {
+    const __m256i line = load_8_rows(run + i * kLine);
+    out[2 * i] = _mm256_and_si256(line, mask);
+    out[2 * i + 1] = _mm256_and_si256(moved<-4>(line), mask);
+  }
+}
+
+inline void read_two_bits(const std::byte* run, __m256i (&out)[8]) {
+  const __m256i mask = every_byte(3);
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < 2; ++i) {
+    const __m256i line = load_8_rows(run + i * kLine);
+    out[4 * i] = _mm256_and_si256(line, mask);
+    out[4 * i + 1] = _mm256_and_si256(moved<-2>(line), mask);
+    out[4 * i + 2] = _mm256_and_si256(moved<-4>(line), mask);
+    out[4 * i + 3] = _mm256_and_si256(moved<-6>(line), mask);
+  }
+}
+
+// One bit per code, into bit `Place`.
+template <int Place>
+inline void add_one_bit(const std::byte* at, __m256i (&out)[8]) {
+  const __m256i line = load_8_rows(at);
+  const __m256i mask = every_byte(1 << Place);
+  out[0] = with_bits(out[0], moved<Place>(line), mask);
+  out[1] = with_bits(out[1], moved<Place - 1>(line), mask);
+  out[2] = with_bits(out[2], moved<Place - 2>(line), mask);
+  out[3] = with_bits(out[3], moved<Place - 3>(line), mask);
+  out[4] = with_bits(out[4], moved<Place - 4>(line), mask);
+  out[5] = with_bits(out[5], moved<Place - 5>(line), mask);
+  out[6] = with_bits(out[6], moved<Place - 6>(line), mask);
+  out[7] = with_bits(out[7], moved<Place - 7>(line), mask);
+}
+
+// The upper two bits of six.
+inline void add_two_bits(const std::byte* lines, __m256i (&out)[8]) {
+  const __m256i mask = every_byte(0x30);
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < 2; ++i) {
+    const __m256i line = load_8_rows(lines + i * kLine);
+    out[4 * i] = with_bits(out[4 * i], moved<4>(line), mask);
+    out[4 * i + 1] = with_bits(out[4 * i + 1], moved<2>(line), mask);
+    out[4 * i + 2] = with_bits(out[4 * i + 2], line, mask);
+    out[4 * i + 3] = with_bits(out[4 * i + 3], moved<-2>(line), mask);
+  }
+}
+
+// What the codes of a packing are to the multipliers. Products of unsigned bytes by signed ones are
+// added in pairs to words that saturate, so small codes stay unsigned: their offset is taken off
+// through the sums of the inputs, and as many words are added as cannot overflow before they are
+// widened. Large codes (8 bits, far levels) keep their sign, and are widened at every step.
+template <int Bits, int Offset, const int8_t* Levels = nullptr, int Largest = (1 << Bits) - 1>
+struct Codes {
+  static constexpr int64_t kRunBytes = kLine * Bits;
+  static constexpr bool kIsSigned = Largest > 63;
+  static constexpr int kOffset = kIsSigned ? 0 : Offset;  // to be taken off
+  // Steps of four columns that are added as words.
+  static constexpr int64_t kSteps = Largest <= 15 ? 8 : Largest <= 31 ? 4 : Largest <= 63 ? 2 : 1;
+  static_assert(kIsSigned || Largest * 127 * 2 * kSteps <= 32767);
+
+  // Eight rows of a run.
+  static void read(const std::byte* run, __m256i (&out)[8]) {
+    if constexpr (Bits == 8) {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < 8; ++i)
+        out[i] = _mm256_xor_si256(load_8_rows(run + i * kLine), every_byte(0x80));
+    } else if constexpr (Bits >= 4) {
+      read_nibbles(run, out);
+    } else {
+      read_two_bits(run, out);
+    }
+    if constexpr (Bits == 3) add_one_bit<2>(run + 2 * kLine, out);
+    if constexpr (Bits == 5) add_one_bit<4>(run + 4 * kLine, out);
+    if constexpr (Bits == 6) add_two_bits(run + 4 * kLine, out);
+    if constexpr (Levels != nullptr) {
+      const __m128i table = _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(Levels)),
+                                         _mm_set1_epi8(static_cast<char>(kOffset)));
+      const __m256i wide = _mm256_broadcastsi128_si256(table);
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < 8; ++i)
+        out[i] = _mm256_shuffle_epi8(wide, out[i]);
+    }
+  }
+};
+
+inline __m256i broadcast_4_bytes(const void* from) {
+  int32_t value;
+  __builtin_memcpy(&value, from, sizeof(value));
+  return _mm256_set1_epi32(value);
+}
+
+inline __m256 widen_halves(const void* from) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+}
+
+// Keeps a sum in its register: compilers like to regroup whole-number additions into trees, whose
+// leaves then spill.
+inline void pin(__m256i& value) {
+  asm("" : "+x"(value));
+}
+
+// totals[t] += factor * (codes by the inputs of token t), Columns of them from column `at` on. The
+// words of `factor` are the row's, twice.
+template <class Of, int64_t Columns, int64_t Tokens>
+inline void add_products(const __m256i* codes, const int8_t* const (&x)[Tokens], int64_t at,
+                         __m256i factor, __m256i (&totals)[Tokens]) {
+  constexpr int64_t kSteps = Of::kSteps < Columns / 4 ? Of::kSteps : Columns / 4;
+#pragma GCC unroll 8
+  for (int64_t first = 0; first < Columns / 4; first += kSteps) {
+    __m256i words[Tokens];
+#pragma GCC unroll 8
+    for (int64_t i = first; i < first + kSteps; ++i) {
+      const __m256i magnitude = Of::kIsSigned ? _mm256_abs_epi8(codes[i]) : codes[i];
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t) {
+        __m256i four = broadcast_4_bytes(x[t] + at + 4 * i);
+        if constexpr (Of::kIsSigned) four = _mm256_sign_epi8(four, codes[i]);
+        const __m256i pairs = _mm256_maddubs_epi16(magnitude, four);
+        words[t] = i == first ? pairs : _mm256_add_epi16(words[t], pairs);
+        if (i != first) pin(words[t]);
+      }
+    }
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t) {
+      totals[t] = _mm256_add_epi32(totals[t], _mm256_madd_epi16(words[t], factor));
+      pin(totals[t]);
+    }
+  }
+}
+
+// 256 columns of a panel, unpacked: [4 columns][two halves].
+template <class Of>
+struct alignas(64) CodeTile {
+  __m256i codes[64][2];
+  __m256i magnitudes[Of::kIsSigned ? 64 : 1][2];
+
+  void fill(const std::byte* first_run, int64_t runs) {
+    for (int64_t r = 0; r < runs; ++r) {
+      for (int64_t half = 0; half < 2; ++half) {
+        __m256i run[8];
+        Of::read(first_run + r * Of::kRunBytes + half * kHalfLine, run);
+#pragma GCC unroll 8
+        for (int64_t i = 0; i < 8; ++i) {
+          codes[r * 8 + i][half] = run[i];
+          if constexpr (Of::kIsSigned) magnitudes[r * 8 + i][half] = _mm256_abs_epi8(run[i]);
+        }
+      }
+    }
+  }
+
+  // totals[half][t] += factors[half] * ..., as add_products.
+  template <int64_t Columns, int64_t Tokens>
+  void add(int64_t at, const int8_t* const (&x)[Tokens], const __m256i* factors,
+           __m256i (&totals)[2][Tokens]) const {
+    constexpr int64_t kSteps = Of::kSteps < Columns / 4 ? Of::kSteps : Columns / 4;
+    const auto* from = codes + at / 4;
+    const auto* unsigned_from = Of::kIsSigned ? magnitudes + at / 4 : from;
+#pragma GCC unroll 8
+    for (int64_t first = 0; first < Columns / 4; first += kSteps) {
+      __m256i words[2][Tokens];
+#pragma GCC unroll 8
+      for (int64_t i = first; i < first + kSteps; ++i) {
+        const __m256i magnitude[2] = {unsigned_from[i][0], unsigned_from[i][1]};
+#pragma GCC unroll 4
+        for (int64_t t = 0; t < Tokens; ++t) {
+          const __m256i four = broadcast_4_bytes(x[t] + at + 4 * i);
+#pragma GCC unroll 2
+          for (int64_t h = 0; h < 2; ++h) {
+            const __m256i in = Of::kIsSigned ? _mm256_sign_epi8(four, from[i][h]) : four;
+            const __m256i pairs = _mm256_maddubs_epi16(magnitude[h], in);
+            words[h][t] = i == first ? pairs : _mm256_add_epi16(words[h][t], pairs);
+            if (i != first) pin(words[h][t]);
+          }
+        }
+      }
+#pragma GCC unroll 2
+      for (int64_t h = 0; h < 2; ++h)
+#pragma GCC unroll 4
+        for (int64_t t = 0; t < Tokens; ++t) {
+          totals[h][t] = _mm256_add_epi32(totals[h][t], _mm256_madd_epi16(words[h][t], factors[h]));
+          pin(totals[h][t]);
+        }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace ingot::cpu

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packings with a float scale per group of 32. One token: bound by the weights' bytes. Many: for 32
+// columns of 8 rows 8 multiplies of bytes and 8 additions of words (twice that for 8-bit codes and
+// far levels), one to widen and 3 in float for the scales (4 with minimums). Show it with
+// `ingot bench kernels linear_groups`.
+#include "kernels/code_levels.h"
+#include "kernels/cpu/avx2/linear.h"
+#include "kernels/cpu/avx2/panel_walk.h"
+
+namespace ingot::cpu {
+namespace {
+
+// The scales of eight rows of a group; `half` says which.
+struct HalfScales {
+  static constexpr int64_t kBytes = 32;
+  static constexpr bool kHasMin = false;
+  static __m256 scales(const std::byte* from, int64_t half) {
+    return widen_halves(from + half * 16);
+  }
+  static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
+};
+struct HalfScalesAndMins {
+  static constexpr int64_t kBytes = 64;
+  static constexpr bool kHasMin = true;
+  static __m256 scales(const std::byte* from, int64_t half) {
+    return widen_halves(from + half * 16);
+  }
+  static __m256 mins(const std::byte* from, int64_t half) {
+    return widen_halves(from + 32 + half * 16);
+  }
+};
+struct PowerScales {  // exponents alone; halved, as the levels are doubled
+  static constexpr int64_t kBytes = 16;
+  static constexpr bool kHasMin = false;
+  static __m256 scales(const std::byte* from, int64_t half) {
+    const __m256i exponents =
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + half * 8)));
+    // Halving would leave nothing of the exponents 0 and 1 but the denormals that stand for them.
+    const __m256i one = _mm256_set1_epi32(1);
+    const __m256i halves = _mm256_slli_epi32(_mm256_sub_epi32(exponents, one), 23);
+    const __m256i denormals =
+        _mm256_srlv_epi32(_mm256_set1_epi32(1 << 22), _mm256_sub_epi32(one, exponents));
+    const __m256i is_large = _mm256_cmpgt_epi32(exponents, one);
+    const __m256i is_nan = _mm256_cmpeq_epi32(exponents, _mm256_set1_epi32(255));
+    const __m256i values = _mm256_blendv_epi8(denormals, halves, is_large);
+    return _mm256_castsi256_ps(_mm256_blendv_epi8(values, _mm256_set1_epi32(0x7FC00000), is_nan));
+  }
+  static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
+};
+
+template <class Of, class Scales>
+struct GroupsCore {
+  using Input = Q8G32;
+
+  struct alignas(64) Tile {
+    CodeTile<Of> codes;
+    __m256 scales[8][2];
+    __m256 mins[8][2];
+  };
+
+  static int64_t runs_of(const LinearArgs& args) { return args.cols / 32; }
+  static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
+  static __m256 finish_group(__m256 sum, __m256i dot, const Q8G32& x, int64_t group, __m256 scale,
+                             __m256 min) {
+    if constexpr (Of::kOffset != 0)
+      dot = _mm256_sub_epi32(dot, _mm256_set1_epi32(Of::kOffset * x.sums[group]));
+    sum = _mm256_fmadd_ps(_mm256_mul_ps(scale, _mm256_set1_ps(x.scales[group])),
+                          _mm256_cvtepi32_ps(dot), sum);
+    if constexpr (Scales::kHasMin)
+      sum = _mm256_fmadd_ps(min, _mm256_set1_ps(x.weighed[group]), sum);
+    return sum;
+  }
+
+  // One group of eight rows.
+  template <int64_t Tokens>
+  static void add_half(const std::byte* scales, const std::byte* run, int64_t half, int64_t group,
+                       const Q8G32* x, int64_t stride, __m256 (&sums)[Tokens]) {
+    const int8_t* in[Tokens];
+    __m256i dots[Tokens];
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t) {
+      in[t] = x[t * stride].codes;
+      dots[t] = _mm256_setzero_si256();
+    }
+    __m256i codes[8];
+    Of::read(run, codes);
+    add_products<Of, 32>(codes, in, group * 32, _mm256_set1_epi16(1), dots);
+    const __m256 scale = Scales::scales(scales, half);
+    const __m256 min = Scales::mins(scales, half);
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t)
+      sums[t] = finish_group(sums[t], dots[t], x[t * stride], group, scale, min);
+  }
+
+  template <int64_t Tokens>
+  static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
+                     float* out) {
+    const std::byte* scales = nullptr;
+    const std::byte* run = panel;
+    const int64_t runs = runs_of(args);
+    __m256 sums[2][Tokens];
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t)
+      sums[0][t] = sums[1][t] = _mm256_setzero_ps();
+    for (int64_t r = 0; r < runs; ++r, run += Of::kRunBytes, scales += Scales::kBytes) {
+      if (r % 8 == 0) {
+        scales = run;
+        run += kScaleBytes;
+      }
+      add_half(scales, run, 0, r % 8, x + r / 8, stride, sums[0]);
+      add_half(scales, run + kHalfLine, 1, r % 8, x + r / 8, stride, sums[1]);
+    }
+    for (int64_t t = 0; t < Tokens; ++t) {
+      _mm256_store_ps(out + t * 16, sums[0][t]);
+      _mm256_store_ps(out + t * 16 + 8, sums[1][t]);
+    }
+  }
+
+  static int64_t groups_of(const LinearArgs& args, int64_t block) {
+    const int64_t left = runs_of(args) - block * 8;
+    return left < 8 ? left : 8;
+  }
+
+  static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
+    const std::byte* scales = panel + block * (kScaleBytes + 8 * Of::kRunBytes);
+    const int64_t groups = groups_of(args, block);
+    tile.codes.fill(scales + kScaleBytes, groups);
+    for (int64_t g = 0; g < groups; ++g) {
+      for (int64_t half = 0; half < 2; ++half) {
+        tile.scales[g][half] = Scales::scales(scales + g * Scales::kBytes, half);
+        tile.mins[g][half] = Scales::mins(scales + g * Scales::kBytes, half);
+      }
+    }
+  }
+
+  template <int64_t Tokens>
+  static void add(const Tile& tile, const LinearArgs& args, int64_t block, const Q8G32* x,
+                  int64_t stride, float* sums) {
+    const int8_t* in[Tokens];
+#pragma GCC unroll 4
+    for (int64_t t = 0; t < Tokens; ++t)
+      in[t] = x[t * stride].codes;
+    const __m256i ones[2] = {_mm256_set1_epi16(1), _mm256_set1_epi16(1)};
+    const int64_t groups = groups_of(args, block);
+    for (int64_t group = 0; group < groups; ++group) {
+      __m256i dots[2][Tokens];
+#pragma GCC unroll 4
+      for (int64_t t = 0; t < Tokens; ++t)
+        dots[0][t] = dots[1][t] = _mm256_setzero_si256();
+      tile.codes.template add<32>(group * 32, in, ones, dots);
+#pragma GCC unroll 4
+      for (int64_t t = 0; t < Tokens; ++t)
+#pragma GCC unroll 2
+        for (int64_t h = 0; h < 2; ++h) {
+          float* sum = sums + t * 16 + h * 8;
+          _mm256_store_ps(sum, finish_group(_mm256_load_ps(sum), dots[h][t], x[t * stride], group,
+                                            tile.scales[group][h], tile.mins[group][h]));
+        }
+    }
+  }
+};
+
+}  // namespace
+
+void linear_groups4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<4, 8>, HalfScales>>(args, begin, end);
+}
+void linear_groups4min_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<4, 0>, HalfScalesAndMins>>(args, begin, end);
+}
+void linear_groups5_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<5, 16>, HalfScales>>(args, begin, end);
+}
+void linear_groups5min_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<5, 0>, HalfScalesAndMins>>(args, begin, end);
+}
+void linear_groups8_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<8, 0>, HalfScales>>(args, begin, end);
+}
+void linear_groups_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<4, 0, kIq4Codes, 127>, HalfScales>>(args, begin, end);
+}
+void linear_groups_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<4, 12, kE2m1Codes, 24>, PowerScales>>(args, begin, end);
+}
+
+}  // namespace ingot::cpu

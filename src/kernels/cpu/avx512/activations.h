@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/activations.h"
+
+namespace ingot::cpu {
+
+void pack_bf16_avx512(const PackArgs& args, int64_t begin, int64_t end);
+
+}  // namespace ingot::cpu

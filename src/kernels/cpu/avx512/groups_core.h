@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of packings with a float scale per group of 32 (see panel_walk.h), for AVX-512 and
+// as the base of AMX. For 32 columns of 16 rows 8 dot instructions and 3 in float for the scales (4
+// with minimums).
+#pragma once
+
+#include "kernels/code_levels.h"
+#include "kernels/cpu/avx512/panel_walk.h"
+
+namespace ingot::cpu {
+namespace {
+
+struct HalfScales {
+  static constexpr int64_t kBytes = 32;
+  static constexpr bool kHasMin = false;
+  static __m512 scales(const std::byte* from) { return widen_halves(from); }
+  static __m512 mins(const std::byte*) { return _mm512_setzero_ps(); }
+};
+struct HalfScalesAndMins {
+  static constexpr int64_t kBytes = 64;
+  static constexpr bool kHasMin = true;
+  static __m512 scales(const std::byte* from) { return widen_halves(from); }
+  static __m512 mins(const std::byte* from) { return widen_halves(from + 32); }
+};
+struct PowerScales {  // exponents alone; halved, as the levels are doubled
+  static constexpr int64_t kBytes = 16;
+  static constexpr bool kHasMin = false;
+  static __m512 scales(const std::byte* from) {
+    const __m512i exponents =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    // Halving would leave nothing of the exponents 0 and 1 but the denormals that stand for them.
+    const __m512 halves = _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_sub_epi32(exponents, _mm512_set1_epi32(1)), 23));
+    const __m512i denormals = _mm512_srlv_epi32(_mm512_set1_epi32(1 << 22),
+                                                _mm512_sub_epi32(_mm512_set1_epi32(1), exponents));
+    const __mmask16 is_small = _mm512_cmple_epi32_mask(exponents, _mm512_set1_epi32(1));
+    const __mmask16 is_nan = _mm512_cmpeq_epi32_mask(exponents, _mm512_set1_epi32(255));
+    const __m512 values = _mm512_mask_mov_ps(halves, is_small, _mm512_castsi512_ps(denormals));
+    return _mm512_mask_mov_ps(values, is_nan, _mm512_set1_ps(__builtin_nanf("")));
+  }
+  static __m512 mins(const std::byte*) { return _mm512_setzero_ps(); }
+};
+
+template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr>
+struct GroupsCore {
+  using Input = Q8G32;
+  static constexpr int64_t kRunBytes = kLine * Bits;
+  static constexpr int kOffset = Offset;
+  static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
+  static_assert(kScaleBytes % kLine == 0);
+
+  struct alignas(64) Tile {
+    __m512i codes[64];
+    __m512 scales[8];
+    __m512 mins[8];
+  };
+
+  static int64_t runs_of(const LinearArgs& args) { return args.cols / 32; }
+  static void read(const std::byte* run, __m512i (&codes)[8]) {
+    read_run<Bits>(run, codes);
+    if constexpr (Levels != nullptr) look_up(Levels, Offset, codes);
+  }
+  // What is taken off the codes, taken off their products' sum beforehand.
+  static __m512i start(const Q8G32& x, int64_t group) {
+    if constexpr (Offset == 0) return _mm512_setzero_si512();
+    return _mm512_set1_epi32(-Offset * x.sums[group]);
+  }
+  static __m512 finish_group(__m512 sum, __m512i dot, const Q8G32& x, int64_t group, __m512 scale,
+                             __m512 min) {
+    sum = _mm512_fmadd_ps(_mm512_mul_ps(scale, _mm512_set1_ps(x.scales[group])),
+                          _mm512_cvtepi32_ps(dot), sum);
+    if constexpr (Scales::kHasMin)
+      sum = _mm512_fmadd_ps(min, _mm512_set1_ps(x.weighed[group]), sum);
+    return sum;
+  }
+
+  template <int64_t Tokens>
+  static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
+                     float* out) {
+    const std::byte* run = panel;
+    const std::byte* scales = nullptr;
+    const int64_t runs = runs_of(args);
+    __m512 sums[Tokens];
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t)
+      sums[t] = _mm512_setzero_ps();
+    for (int64_t r = 0; r < runs; ++r, run += kRunBytes, scales += Scales::kBytes) {
+      if (r % 8 == 0) {
+        scales = run;
+        run += kScaleBytes;
+      }
+      __m512i codes[8];
+      prefetch_run<Tokens>(run, kRunBytes);
+      read(run, codes);
+      const __m512 scale = Scales::scales(scales);
+      const __m512 min = Scales::mins(scales);
+      const int64_t group = r % 8;
+      const Q8G32* block = x + r / 8;
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t) {
+        const Q8G32& in = block[t * stride];
+        __m512i dot = start(in, group);
+#pragma GCC unroll 8
+        for (int64_t i = 0; i < 8; ++i)
+          dot =
+              _mm512_dpbusd_epi32(dot, codes[i], broadcast_4_bytes(in.codes + group * 32 + 4 * i));
+        sums[t] = finish_group(sums[t], dot, in, group, scale, min);
+      }
+    }
+    for (int64_t t = 0; t < Tokens; ++t)
+      _mm512_store_ps(out + t * 16, sums[t]);
+  }
+
+  static int64_t groups_of(const LinearArgs& args, int64_t block) {
+    const int64_t left = runs_of(args) - block * 8;
+    return left < 8 ? left : 8;
+  }
+
+  static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
+    const std::byte* scales = panel + block * (kScaleBytes + 8 * kRunBytes);
+    const std::byte* run = scales + kScaleBytes;
+    for (int64_t r = 0; r < groups_of(args, block); ++r) {
+      __m512i codes[8];
+      read(run + r * kRunBytes, codes);
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < 8; ++i)
+        tile.codes[r * 8 + i] = codes[i];
+      tile.scales[r] = Scales::scales(scales + r * Scales::kBytes);
+      tile.mins[r] = Scales::mins(scales + r * Scales::kBytes);
+    }
+  }
+
+  template <int64_t Panels, int64_t Tokens>
+  static void add(const Tile* tiles, const LinearArgs& args, int64_t block, const Q8G32* x,
+                  int64_t stride, float* out) {
+    __m512 sums[Panels][Tokens];
+#pragma GCC unroll 2
+    for (int64_t p = 0; p < Panels; ++p)
+#pragma GCC unroll 6
+      for (int64_t t = 0; t < Tokens; ++t)
+        sums[p][t] = _mm512_load_ps(out + t * kTokenSums + p * 16);
+    const int64_t groups = groups_of(args, block);
+    for (int64_t group = 0; group < groups; ++group) {
+      __m512i dots[Panels][Tokens];
+#pragma GCC unroll 6
+      for (int64_t t = 0; t < Tokens; ++t) {
+        const __m512i begin = start(x[t * stride], group);
+#pragma GCC unroll 2
+        for (int64_t p = 0; p < Panels; ++p)
+          dots[p][t] = begin;
+      }
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < 8; ++i) {
+        __m512i codes[Panels];
+#pragma GCC unroll 2
+        for (int64_t p = 0; p < Panels; ++p)
+          codes[p] = tiles[p].codes[group * 8 + i];
+#pragma GCC unroll 6
+        for (int64_t t = 0; t < Tokens; ++t) {
+          const __m512i four = broadcast_4_bytes(x[t * stride].codes + group * 32 + i * 4);
+#pragma GCC unroll 2
+          for (int64_t p = 0; p < Panels; ++p)
+            dots[p][t] = _mm512_dpbusd_epi32(dots[p][t], codes[p], four);
+        }
+      }
+#pragma GCC unroll 2
+      for (int64_t p = 0; p < Panels; ++p)
+#pragma GCC unroll 6
+        for (int64_t t = 0; t < Tokens; ++t)
+          sums[p][t] = finish_group(sums[p][t], dots[p][t], x[t * stride], group,
+                                    tiles[p].scales[group], tiles[p].mins[group]);
+    }
+#pragma GCC unroll 2
+    for (int64_t p = 0; p < Panels; ++p)
+#pragma GCC unroll 6
+      for (int64_t t = 0; t < Tokens; ++t)
+        _mm512_store_ps(out + t * kTokenSums + p * 16, sums[p][t]);
+  }
+};
+
+using Groups4 = GroupsCore<4, HalfScales, 8>;
+using Groups4Min = GroupsCore<4, HalfScalesAndMins, 0>;
+using Groups5 = GroupsCore<5, HalfScales, 16>;
+using Groups5Min = GroupsCore<5, HalfScalesAndMins, 0>;
+using Groups8 = GroupsCore<8, HalfScales, 128>;
+using GroupsIq4 = GroupsCore<4, HalfScales, 127, kIq4Codes>;
+using GroupsFp4 = GroupsCore<4, PowerScales, 12, kE2m1Codes>;
+
+}  // namespace
+}  // namespace ingot::cpu
