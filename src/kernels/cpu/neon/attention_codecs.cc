@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of the KV cache, 8 values at a time: the same bytes and floats as the scalar codecs. Reading
-// takes 2 to 8 instructions per 8 values, against 16 or more multiply-adds on them for the queries
-// that share a read. Show it with `ingot bench kernels attention`.
+// Rows of the KV cache: written 8 values at a time to the same bytes as by the scalar codecs, and
+// scored and mixed as they lie. Reading takes 2 to 8 instructions per 8 values, against two
+// multiply-adds for each query that shares the read. Show it with `ingot bench kernels attention`.
+#include "kernels/cpu/attention_tiles.h"
 #include "kernels/cpu/neon/attention.h"
-#include "kernels/cpu/neon/vectors.h"
+#include "kernels/cpu/neon/attention_rows.h"
 
 namespace ingot::cpu {
 namespace {
 
-uint8x8_t load_8_bytes(const std::byte* from) {
-  return vld1_u8(reinterpret_cast<const uint8_t*>(from));
-}
 // Eight codes, one to a lane, to the low 8 bits of each.
 uint8x8_t narrow_8(uint32x4_t low, uint32x4_t high) {
   return vmovn_u16(vcombine_u16(vmovn_u32(low), vmovn_u32(high)));
@@ -20,22 +18,19 @@ void store_8_bytes(uint8x8_t codes, std::byte* to) {
 }
 
 // The plain types: each value by itself.
-struct F32Row {
+struct F32Writer {
   static constexpr int64_t kBits = 32;
-  static Floats8 load(const std::byte* from) { return F32Elements::load(from); }
   static void store(Floats8 value, std::byte* to) { store_8(reinterpret_cast<float*>(to), value); }
 };
-struct F16Row {
+struct F16Writer {
   static constexpr int64_t kBits = 16;
-  static Floats8 load(const std::byte* from) { return F16Elements::load(from); }
   static void store(Floats8 value, std::byte* to) {
     const float16x8_t halves = vcvt_high_f16_f32(vcvt_f16_f32(value.low), value.high);
     vst1q_u16(reinterpret_cast<uint16_t*>(to), vreinterpretq_u16_f16(halves));
   }
 };
-struct BF16Row {
+struct BF16Writer {
   static constexpr int64_t kBits = 16;
-  static Floats8 load(const std::byte* from) { return BF16Elements::load(from); }
   static uint16x4_t words_of(float32x4_t value) {
     const uint32x4_t bits = vreinterpretq_u32_f32(value);
     // Ties to even: add 0x7FFF and the lowest bit that stays. A NaN keeps its top bits, made quiet.
@@ -74,17 +69,8 @@ uint32x4_t fp8_codes(float32x4_t value) {
   return vorrq_u32(code, sign);
 }
 
-struct Fp8E4M3Row {
+struct Fp8E4M3Writer {
   static constexpr int64_t kBits = 8;
-  // As fp16 bits with the exponent 8 too low. The two codes that are no numbers become fp16's.
-  static Floats8 load(const std::byte* from) {
-    const uint16x8_t words = vmovl_u8(load_8_bytes(from));
-    const uint16x8_t size = vandq_u16(words, vdupq_n_u16(0x7F));
-    const uint16x8_t sign = vshlq_n_u16(vshrq_n_u16(words, 7), 15);
-    const uint16x8_t nan = vandq_u16(vceqq_u16(size, vdupq_n_u16(0x7F)), vdupq_n_u16(0x7E00));
-    const Floats8 small = F16Elements::widen(vorrq_u16(vorrq_u16(vshlq_n_u16(size, 7), sign), nan));
-    return {vmulq_n_f32(small.low, 256.0F), vmulq_n_f32(small.high, 256.0F)};
-  }
   static void store(Floats8 value, std::byte* to) {
     constexpr uint32_t k448 = 0x43E00000;
     store_8_bytes(
@@ -92,11 +78,8 @@ struct Fp8E4M3Row {
         to);
   }
 };
-struct Fp8E5M2Row {
+struct Fp8E5M2Writer {
   static constexpr int64_t kBits = 8;
-  static Floats8 load(const std::byte* from) {  // the upper byte of an fp16
-    return F16Elements::widen(vshll_n_u8(load_8_bytes(from), 8));
-  }
   static void store(Floats8 value, std::byte* to) {
     constexpr uint32_t k57344 = 0x47600000;
     store_8_bytes(narrow_8(fp8_codes<2, 15, k57344, 0x7E>(value.low),
@@ -126,30 +109,13 @@ void put_codes(std::byte* to, int64_t lanes, Store store) {
   __builtin_memcpy(to, all, static_cast<size_t>((lanes * Bits + 7) / 8));
 }
 
-// Reads a row of codes of `Bits` each by load(from), which gives 8 floats.
-template <int64_t Bits, class Load>
-void get_codes(const std::byte* from, int64_t dim, float* to, Load load) {
-  int64_t i = 0;
-  for (; i + 8 <= dim; i += 8)
-    store_8(to + i, load(from + i * Bits / 8));
-  if (i == dim) return;
-  std::byte some[32] = {};
-  __builtin_memcpy(some, from + i * Bits / 8, static_cast<size_t>(((dim - i) * Bits + 7) / 8));
-  store_some(to + i, dim - i, load(some));
-}
-
-template <class Row>
+template <class Writer>
 void store_plain(const float* from, int64_t dim, std::byte* row) {
   for_vectors(from, dim, [&](int64_t i, Floats8 value, int64_t lanes) {
-    put_codes<Row::kBits>(row + i * Row::kBits / 8, lanes,
-                          [&](std::byte* to) { Row::store(value, to); });
+    put_codes<Writer::kBits>(row + i * Writer::kBits / 8, lanes,
+                             [&](std::byte* to) { Writer::store(value, to); });
   });
 }
-template <class Row>
-void load_plain(const std::byte* rows, int64_t count, int64_t dim, float* to) {
-  get_codes<Row::kBits>(rows, count * dim, to, Row::load);  // rows have no gaps
-}
-
 constexpr float kLargestHalf = 65504.0F;
 constexpr uint16_t kNotANumber = 0x7E00;
 
@@ -158,14 +124,6 @@ void put_half(uint16_t bits, std::byte* to) {
 }
 uint16_t half_bits(float value) {
   return vget_lane_u16(vreinterpret_u16_f16(vcvt_f16_f32(vdupq_n_f32(value))), 0);
-}
-float half_value(uint16_t bits) {
-  return vgetq_lane_f32(vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(bits))), 0);
-}
-float get_half(const std::byte* from) {
-  uint16_t bits;
-  __builtin_memcpy(&bits, from, sizeof(bits));
-  return half_value(bits);
 }
 
 struct Extent {
@@ -214,10 +172,6 @@ float inverse_of(uint16_t scale) {
   const float value = half_value(scale);
   return value > 0 ? 1.0F / value : 0.0F;
 }
-Floats8 floats_of(int8x8_t codes) {
-  const int16x8_t words = vmovl_s8(codes);
-  return {vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))), vcvtq_f32_s32(vmovl_high_s16(words))};
-}
 
 void store_int8(const float* from, int64_t dim, std::byte* row) {
   const Extent extent = extent_of(from, dim);
@@ -235,15 +189,6 @@ void store_int8(const float* from, int64_t dim, std::byte* row) {
   });
   put_half(scale, row + dim);
 }
-void load_int8(const std::byte* rows, int64_t count, int64_t dim, float* to) {
-  for (int64_t i = 0; i < count; ++i, rows += dim + 2, to += dim) {
-    const Floats8 scale = all_8(get_half(rows + dim));
-    get_codes<8>(rows, dim, to, [scale](const std::byte* from) {
-      return multiply(floats_of(vreinterpret_s8_u8(load_8_bytes(from))), scale);
-    });
-  }
-}
-
 void store_int4(const float* from, int64_t dim, std::byte* row) {
   const int64_t code_bytes = (dim + 1) / 2;
   const Extent extent = extent_of(from, dim);
@@ -268,40 +213,44 @@ void store_int4(const float* from, int64_t dim, std::byte* row) {
   put_half(scale, row + code_bytes);
   put_half(base, row + code_bytes + 2);
 }
-void load_int4(const std::byte* rows, int64_t count, int64_t dim, float* to) {
-  const int64_t code_bytes = (dim + 1) / 2;
-  for (int64_t i = 0; i < count; ++i, rows += code_bytes + 4, to += dim) {
-    const Floats8 scale = all_8(get_half(rows + code_bytes));
-    const Floats8 base = all_8(get_half(rows + code_bytes + 2));
-    get_codes<4>(rows, dim, to, [scale, base](const std::byte* from) {
-      uint32_t word;
-      __builtin_memcpy(&word, from, sizeof(word));
-      const uint8x8_t pairs = vreinterpret_u8_u32(vdup_n_u32(word));
-      const uint8x8_t codes = vzip1_u8(vand_u8(pairs, vdup_n_u8(0xF)), vshr_n_u8(pairs, 4));
-      return multiply_add(floats_of(vreinterpret_s8_u8(codes)), scale, base);
-    });
-  }
+
+void int8_factors(const std::byte* rows, int64_t count, int64_t dim, float* to) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = Int8Row::factor(rows + i * Int8Row::bytes(dim), dim);
 }
 
 template <class Row>
-constexpr KvRows plain_rows() {
-  return {store_plain<Row>, load_plain<Row>};
+constexpr KvRows rows(void (*store)(const float*, int64_t, std::byte*)) {
+  return {.store = store,
+          .load = load_rows<Neon, Row>,
+          .score = score_runs<Neon, Row>,
+          .mix = mix_runs<Neon, Row>};
 }
-
-template <class Row>
-constexpr KvCodec plain(bool rotates_keys = false) {
-  return {plain_rows<Row>(), plain_rows<Row>(), rotates_keys};
+constexpr KvRows with_unit(KvRows of, float unit) {
+  of.unit = unit;
+  return of;
 }
+constexpr KvRows with_factors(KvRows of, decltype(KvRows::factors) factors) {
+  of.factors = factors;
+  return of;
+}
+constexpr KvCodec both(KvRows of, bool rotates_keys) {
+  return {of, of, rotates_keys};
+}
+constexpr KvRows kFp8E4M3Rows =
+    with_unit(rows<Fp8E4M3Row>(store_plain<Fp8E4M3Writer>), Fp8E4M3Elements::kUnit);
 
 }  // namespace
 
-constinit const KvCodec kCodecF32 = plain<F32Row>();
-constinit const KvCodec kCodecF16 = plain<F16Row>();
-constinit const KvCodec kCodecBf16 = plain<BF16Row>();
-constinit const KvCodec kCodecFp8E4M3 = plain<Fp8E4M3Row>(true);
+constinit const KvCodec kCodecF32 = both(rows<F32Row>(store_plain<F32Writer>), false);
+constinit const KvCodec kCodecF16 = both(rows<F16Row>(store_plain<F16Writer>), false);
+constinit const KvCodec kCodecBf16 = both(rows<BF16Row>(store_plain<BF16Writer>), false);
+constinit const KvCodec kCodecFp8E4M3 = both(kFp8E4M3Rows, true);
 // Two bits of mantissa are enough for values but not for keys, whose errors the softmax magnifies.
-constinit const KvCodec kCodecFp8E5M2 = {plain_rows<Fp8E4M3Row>(), plain_rows<Fp8E5M2Row>(), true};
-constinit const KvCodec kCodecInt8 = {{store_int8, load_int8}, {store_int8, load_int8}, false};
-constinit const KvCodec kCodecInt4 = {{store_int4, load_int4}, {store_int4, load_int4}, true};
+constinit const KvCodec kCodecFp8E5M2 = {kFp8E4M3Rows, rows<Fp8E5M2Row>(store_plain<Fp8E5M2Writer>),
+                                         true};
+constinit const KvCodec kCodecInt8 =
+    both(with_factors(rows<Int8Row>(store_int8), int8_factors), false);
+constinit const KvCodec kCodecInt4 = both(rows<Int4Row>(store_int4), true);
 
 }  // namespace ingot::cpu
