@@ -68,7 +68,8 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
       ->group(kGroup);
   command
       .add_option("--kernels", flags.kernels,
-                  "auto (the best this machine has), avx2, or reference (plain and slow)")
+                  "auto (the best this machine has), one of avx2, avx512, amx, neon and i8mm, or "
+                  "reference (plain and slow)")
       ->type_name("NAME")
       ->capture_default_str()
       ->group(kGroup);
