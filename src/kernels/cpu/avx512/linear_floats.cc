@@ -11,6 +11,7 @@
 namespace ingot::cpu {
 namespace {
 
+constexpr int64_t kFloatTokens = 258;    // that pass over one tile
 constexpr int64_t kSpan = 128;           // columns between two additions to the totals
 constexpr int64_t kDecodeColumns = 256;  // whole blocks of every layout
 
@@ -125,11 +126,11 @@ void add_tiles(const Tiles& tiles, const float* x, int64_t x_stride, int64_t col
 template <class Fill>
 void linear_by_spans(const LinearArgs& args, int64_t begin, int64_t end, Fill&& fill) {
   const auto* x = reinterpret_cast<const float*>(args.x);
-  alignas(64) float sums[kBlockTokens * kTokenSums];
+  alignas(64) float sums[kFloatTokens * kTokenSums];
   Tiles tiles;
-  for (int64_t token = 0; token < args.tokens; token += kBlockTokens) {
+  for (int64_t token = 0; token < args.tokens; token += kFloatTokens) {
     const int64_t left = args.tokens - token;
-    const int64_t tokens = left < kBlockTokens ? left : kBlockTokens;
+    const int64_t tokens = left < kFloatTokens ? left : kFloatTokens;
     for (int64_t row = begin; row < end; row += kTilePanels * 16) {
       const bool is_pair = end - row > 16;
       __builtin_memset(sums, 0, static_cast<size_t>(tokens * kTokenSums) * sizeof(float));
