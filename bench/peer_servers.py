@@ -8,6 +8,7 @@ an earlier run helps.
 import json
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -80,7 +81,10 @@ def run_serve(args, program, path: Path, notes: list[str]) -> dict[str, float]:
     port = free_port()
     speeds = {}
     process = subprocess.Popen(
-        command_of(args, program, path, port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command_of(args, program, path, port),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=tempfile.gettempdir(),  # a peer leaves a log where it runs
     )
     try:
         wait_until_ready(process, port)

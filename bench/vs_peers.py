@@ -22,6 +22,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,7 +65,8 @@ def say(text: str) -> None:
 
 
 def output_of(command: list[str], timeout: float = 3600) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    # Elsewhere: a peer leaves a log where it runs.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=tempfile.gettempdir())
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-500:]}")
     return done.stdout + ("\n" + done.stderr if "batched" in command[0] else "")
@@ -269,9 +271,11 @@ def parse() -> argparse.Namespace:
     for kind in args.what:
         if kind not in KINDS:
             parser.error(f"--what knows {', '.join(KINDS)}, not '{kind}'")
-    for name, path in vars(args).items():
-        if re.fullmatch(r"ingot|(llama|ik)_(bench|batched|server)", name) and path and not Path(path).exists():
-            parser.error(f"--{name.replace('_', '-')}: there is no {path}")
+    for name, path in list(vars(args).items()):
+        if path and re.fullmatch(r"ingot|models|(llama|ik)_(bench|batched|server)", name):
+            if not Path(path).exists():
+                parser.error(f"--{name.replace('_', '-')}: there is no {path}")
+            setattr(args, name, str(Path(path).resolve()))
     return args
 
 

@@ -102,7 +102,8 @@ class Trial {
   void make_engine() {
     constexpr int64_t kPages[] = {8, 16, 32};
     EngineOptions options;
-    options.threads = 1 << below(3);
+    options.threads.threads = 1 << below(3);
+    options.threads.threads_batch = 1 << below(3);
     options.context = kContext;
     options.cache_type = type_;
     options.page_tokens = kPages[below(3)];
@@ -252,7 +253,8 @@ class Trial {
   }
 
   void check_choice(const EngineRequest& request, const Heard& heard, int32_t choice) {
-    SoloOptions options{.threads = 1, .cache = type_, .context = kContext, .chunk_tokens = 64};
+    SoloOptions options{
+        .threads = {.threads = 1}, .cache = type_, .context = kContext, .chunk_tokens = 64};
     auto solo = Solo::create(model_, options);
     ASSERT_TRUE(solo.is_ok()) << solo.status().message();
     SoloRequest alone{.prompt = request.prompt,

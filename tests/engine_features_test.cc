@@ -50,7 +50,7 @@ struct Heard final : public RequestSink {
 
 EngineOptions small_options() {
   EngineOptions options;
-  options.threads = 2;
+  options.threads.threads = 2;
   options.context = 128;
   options.kv_cache_memory = uint64_t{32} << 20;
   return options;

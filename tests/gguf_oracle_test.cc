@@ -51,7 +51,7 @@ TEST_P(GgufOracle, LogitsOfEveryPositionAgree) {
   options.threads = 1;
   auto model = Model::load(*checkpoint, options);
   ASSERT_TRUE(model.is_ok()) << model.status().message();
-  auto solo = Solo::create(*model, {.threads = 1, .context = 512});
+  auto solo = Solo::create(*model, {.threads = {.threads = 1}, .context = 512});
   ASSERT_TRUE(solo.is_ok()) << solo.status().message();
 
   for (size_t p = 0; p < goldens->prompts(); ++p) {

@@ -80,7 +80,7 @@ class ModelOracle : public ::testing::TestWithParam<Case> {
     options.threads = 1;  // invariance_test varies them
     auto model = Model::load(*checkpoint, options);
     ASSERT_TRUE(model.is_ok()) << model.status().message();
-    auto solo = Solo::create(*model, {.threads = 1, .context = 512});
+    auto solo = Solo::create(*model, {.threads = {.threads = 1}, .context = 512});
     ASSERT_TRUE(solo.is_ok()) << solo.status().message();
     solo_ = *std::move(solo);
   }

@@ -31,6 +31,8 @@ struct LoadedModel;
 
 struct EngineFlags {
   int threads = 0;                      // 0: one per usable core
+  int threads_batch = 0;                // of steps with prompts; 0: as many
+  std::string numa = "auto";            // or "off": threads are not bound to memory nodes
   int64_t context = 0;                  // tokens of one sequence; 0: the model's own, at most 8192
   std::string kv_cache_dtype = "auto";  // f32 f16 bf16 fp8_e4m3 fp8_e5m2 int8 int4; auto: f16
   int64_t block_size = 16;              // tokens a page of the cache

@@ -131,7 +131,9 @@ Result<std::unique_ptr<TextStream>> LocalEngine::submit(const TextRequest& reque
 
 Result<EngineOptions> engine_options(const EngineFlags& flags, const ModelSpec& spec) {
   EngineOptions options;
-  options.threads = flags.threads;
+  options.threads.threads = flags.threads;
+  options.threads.threads_batch = flags.threads_batch;
+  INGOT_TRY(options.threads.numa, parse_numa_mode(flags.numa));
   options.context = flags.context;
   if (flags.kv_cache_dtype == "auto") {
     options.cache_type = default_cache_type(spec);

@@ -2,14 +2,14 @@
 #include "base/cpu.h"
 
 #include <fmt/core.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <string>
+
+#include "base/cpu_limits.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -42,15 +42,6 @@ bool bit(uint32_t word, int index) {
   return ((word >> index) & 1u) != 0;
 }
 #endif
-
-// cgroup v2 "max 100000" or "200000 100000"; 0 when there is no quota.
-double cgroup_cores() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-  return std::atof(quota.c_str()) / period;
-}
 
 std::string model_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -94,13 +85,7 @@ CpuFeatures detect_cpu_features() {
 }
 
 int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  int cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-  if (const double quota = cgroup_cores(); quota > 0) {
-    cores = std::min(cores, std::max(1, static_cast<int>(std::ceil(quota))));
-  }
-  return std::max(1, cores);
+  return count_usable_cores(affinity_cpus(), "/");
 }
 
 std::string describe_cpu() {

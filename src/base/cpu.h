@@ -19,7 +19,8 @@ struct CpuFeatures {
 };
 
 CpuFeatures detect_cpu_features();
-// Cores this process may use: affinity mask and cgroup quota both count. At least 1.
+// Cores this process may use: affinity mask and cgroup quota both count, and two hardware threads
+// of one core count once. At least 1.
 int usable_cores();
 // "AMD EPYC 9R14, 2 cores, avx2 avx512 vnni": for `ingot --version` and reports.
 std::string describe_cpu();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <ctime>
 #include <numeric>
 
 namespace ingot {
@@ -83,6 +84,73 @@ TEST(ThreadPool, MakesResultsVisibleToTheCaller) {
     ASSERT_EQ(std::accumulate(sums.begin(), sums.end(), int64_t{0}),
               std::accumulate(values.begin(), values.end(), int64_t{0}));
   }
+}
+
+TEST(ThreadPool, RunsAsManySharesAsAStepAsksFor) {
+  ThreadPool pool(5);
+  std::vector<int> calls(5);
+  const auto count = [&](int share) { ++calls[static_cast<size_t>(share)]; };
+  for (int run = 1; run <= 2000; ++run) {
+    for (const int threads : {5, 2, 1, 3}) {  // late workers meet runs that they have no part in
+      const ThreadPool::Step step(pool, threads);
+      ASSERT_EQ(pool.active(), threads);
+      pool.run(count);
+    }
+    ASSERT_EQ(calls, (std::vector<int>{run * 4, run * 3, run * 2, run, run}));
+  }
+}
+
+TEST(ThreadPool, HasThreadsForTheLargerKindOfStep) {
+  const ThreadPool more(ThreadOptions{.threads = 2, .threads_batch = 3});
+  EXPECT_EQ(more.size(), 3);
+  EXPECT_EQ(more.options().threads, 2);
+  const ThreadPool fewer(ThreadOptions{.threads = 4, .threads_batch = 1});
+  EXPECT_EQ(fewer.size(), 4);
+  EXPECT_EQ(fewer.options().threads_batch, 1);
+  EXPECT_EQ(ThreadPool(ThreadOptions{.threads = 3}).options().threads_batch, 3);
+}
+
+TEST(ThreadPool, BindsNoThreadsToNodesWhenToldNotTo) {
+  const ThreadPool pool(ThreadOptions{.threads = 2, .numa = NumaMode::kOff});
+  EXPECT_EQ(pool.node_of(0), -1);
+  EXPECT_EQ(pool.node_of(1), -1);
+}
+
+TEST(ThreadPool, RunsFewerSharesThanThreads) {
+  ThreadPool pool(4);
+  const ThreadPool::Step step(pool, 4);
+  std::vector<int> calls(4);
+  for (int run = 0; run < 1000; ++run) {
+    for (int shares = 1; shares <= 4; ++shares)
+      pool.run(shares, [&](int share) { ++calls[static_cast<size_t>(share)]; });
+  }
+  EXPECT_EQ(calls, (std::vector<int>{4000, 3000, 2000, 1000}));
+}
+
+double process_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+TEST(ThreadPool, SleepsOutsideAStep) {
+  ThreadPool pool(4);
+  {
+    const ThreadPool::Step step(pool, 3);
+    pool.run([](int) {});
+  }
+  const double before = process_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(process_seconds() - before, 0.1);  // three spinning workers would take 0.4 or more
+}
+
+TEST(ThreadPool, LetsThreadsSleepThatAStepDoesNotUse) {
+  ThreadPool pool(4);
+  pool.run([](int) {});
+  const ThreadPool::Step step(pool, 1);
+  const double before = process_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(process_seconds() - before, 0.1);
 }
 
 TEST(ThreadPool, StartsAndStopsQuickly) {

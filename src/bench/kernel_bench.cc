@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -91,12 +92,19 @@ class KernelBench {
   void prompt_attention(const AttentionKernel& kernel, int64_t context);
   void elementwise(const ElementwiseKernels& kernels);
   void norm(const NormKernel& kernel);
+  void barrier();
+  // Of the records since the last call.
+  void set_target(Target target) {
+    for (; named_ < records_.size(); ++named_)
+      records_[named_].target = target;
+  }
   std::vector<KernelRecord> take() { return std::move(records_); }
 
  private:
   const Exec& exec_;
   const Sizes sizes_;
   std::vector<KernelRecord> records_;
+  size_t named_ = 0;
 };
 
 void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
@@ -285,6 +293,30 @@ void KernelBench::norm(const NormKernel& kernel) {
       }));
 }
 
+// With work in every share no thread can take over another's: what remains above the work is the
+// way to the workers and back.
+void KernelBench::barrier() {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kWork = std::chrono::microseconds(5);
+  const int runs = sizes_.repeats > 2 ? 2000 : 10;
+  const ThreadPool::Step step = exec_.with_threads(exec_.threads());
+  const auto record = [&](std::string work, double known, auto&& share) {
+    KernelRecord& one =
+        records_.emplace_back(timed(exec_, sizes_.repeats, "barrier",
+                                    fmt::format("{}, {} threads", work, exec_.threads()), [&] {
+                                      for (int i = 0; i < runs; ++i)
+                                        exec_.for_ranges(exec_.threads(), 1, share);
+                                    }));
+    one.seconds = std::max(one.seconds / runs - known, 1e-12);
+  };
+  record("shares that do nothing", 0, [](int64_t, int64_t) {});
+  record("above shares of 5 us", 5e-6, [&](int64_t, int64_t) {
+    const Clock::time_point end = Clock::now() + kWork;
+    while (Clock::now() < end) {
+    }
+  });
+}
+
 }  // namespace
 
 double KernelRecord::share_of_bandwidth(const MachinePeaks& peaks) const {
@@ -292,9 +324,12 @@ double KernelRecord::share_of_bandwidth(const MachinePeaks& peaks) const {
 }
 
 double KernelRecord::share_of_peak(const MachinePeaks& peaks) const {
-  const double peak =
-      is_float || peaks.int8_ops_per_s <= 0 ? peaks.float_flops_per_s : peaks.int8_ops_per_s;
+  const double peak = peaks.ops_per_s(target, is_float ? OpKind::kFloat : kind);
   return peak > 0 ? ops_per_s() / peak : 0;
+}
+
+double KernelRecord::share_of_limit(const MachinePeaks& peaks) const {
+  return std::max(bytes > 0 ? share_of_bandwidth(peaks) : 0, ops > 0 ? share_of_peak(peaks) : 0);
 }
 
 std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptions& options) {
@@ -306,7 +341,10 @@ std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptio
     if (!targets.has(target)) return;
     if (options.part.empty() && target == Target::kScalar) return;  // slow; ask for them by name
     if (name.find(options.part) == std::string::npos) return;
-    todo.emplace_back(std::move(name), std::move(run));
+    todo.emplace_back(std::move(name), [&bench, target, run = std::move(run)] {
+      run();
+      bench.set_target(target);
+    });
   };
   for (size_t i = 0; i < kLayoutCount; ++i) {
     const auto layout = static_cast<Layout>(i);
@@ -331,6 +369,8 @@ std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptio
     add(kernels.name, kernels.target, [&] { bench.elementwise(kernels); });
   for (const NormKernel& kernel : norm_kernels())
     add(kernel.name, kernel.target, [&] { bench.norm(kernel); });
+  if (std::string_view("barrier").find(options.part) != std::string_view::npos)
+    todo.emplace_back("barrier", [&] { bench.barrier(); });
 
   for (size_t i = 0; i < todo.size(); ++i) {
     if (options.progress)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast each kernel is, beside what the machine can do. Linears: GB/s of weights for one token
 // (from matrices larger than any cache) and GFLOP/s, two per weight and token, for a prompt of 512.
-// Attention: GB/s of keys and values for one row of many sequences, GFLOP/s for a prompt.
+// Attention: GB/s of keys and values for one row of many sequences, GFLOP/s for a prompt. Barrier:
+// what it costs to start all threads and to wait for them.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,17 @@ struct KernelRecord {
   double spread = 0;     // (slowest - fastest) / median of the middle half
   double bytes = 0;      // read from memory by one call; 0: from caches, not compared
   double ops = 0;        // multiplies and adds of one call; 0: not compared
-  bool is_float = true;  // ops are of floats, else of bytes
+  bool is_float = true;  // ops are of floats, else of `kind`
+  OpKind kind = OpKind::kInt8;
+  Target target = Target::kScalar;  // whose ceiling its ops are compared with
 
   double bytes_per_s() const { return bytes / seconds; }
   double ops_per_s() const { return ops / seconds; }
   // Of what the machine can; 0 where it was not measured.
   double share_of_bandwidth(const MachinePeaks& peaks) const;
   double share_of_peak(const MachinePeaks& peaks) const;
+  // The larger: how near it is to the first thing that stops it.
+  double share_of_limit(const MachinePeaks& peaks) const;
 };
 
 struct KernelBenchOptions {

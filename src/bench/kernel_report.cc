@@ -8,12 +8,42 @@
 #include "bench/report.h"
 
 namespace ingot {
+namespace {
+
+TextTable read_table(const MachinePeaks& peaks) {
+  TextTable table;
+  table.title = "Read bandwidth, GB/s";
+  table.columns = {"threads", "huge pages", "small pages"};
+  for (const ReadCeiling& read : peaks.reads) {
+    table.rows.push_back({fmt::format("{}", read.threads),
+                          fmt::format("{:.1f}", read.huge_pages * 1e-9),
+                          fmt::format("{:.1f}", read.small_pages * 1e-9)});
+  }
+  return table;
+}
+
+TextTable op_table(const MachinePeaks& peaks) {
+  TextTable table;
+  table.title = "Multiplies and adds, GOP/s";
+  table.columns = {"operation", "target", "1 thread",
+                   fmt::format("{} threads", peaks.reads.empty() ? 0 : peaks.reads.back().threads)};
+  for (const OpCeiling& op : peaks.ops) {
+    table.rows.push_back({op.name, std::string(to_string(op.target)),
+                          fmt::format("{:.0f}", op.one_thread * 1e-9),
+                          fmt::format("{:.0f}", op.all_threads * 1e-9)});
+  }
+  return table;
+}
+
+}  // namespace
 
 BenchReport kernel_report(const std::vector<KernelRecord>& records, const MachinePeaks& peaks) {
   BenchReport report;
   report.title = "ingot bench kernels";
+  report.tables = {read_table(peaks), op_table(peaks)};
   TextTable table;
-  table.columns = {"kernel", "work", "us", "spread %", "GB/s", "% of read", "GFLOP/s", "% of peak"};
+  table.columns = {"kernel",    "work",    "us",        "spread %",  "GB/s",
+                   "% of read", "GFLOP/s", "% of peak", "% of limit"};
   Plot plot{.kind = Plot::Kind::kBars,
             .title = "Share of what this machine can do",
             .x_label = "%",
@@ -24,6 +54,7 @@ BenchReport kernel_report(const std::vector<KernelRecord>& records, const Machin
   for (const KernelRecord& record : records) {
     const double read = record.share_of_bandwidth(peaks);
     const double peak = record.share_of_peak(peaks);
+    const double limit = record.share_of_limit(peaks);
     const bool has_bytes = record.bytes > 0;
     const bool has_ops = record.ops > 0;
     const auto shown = [](bool is_known, double value) {
@@ -33,7 +64,7 @@ BenchReport kernel_report(const std::vector<KernelRecord>& records, const Machin
                           fmt::format("{:.0f}", record.spread * 100),
                           shown(has_bytes, record.bytes_per_s() * 1e-9),
                           shown(has_bytes, read * 100), shown(has_ops, record.ops_per_s() * 1e-9),
-                          shown(has_ops, peak * 100)});
+                          shown(has_ops, peak * 100), shown(has_bytes || has_ops, limit * 100)});
     objects.push_back({{"kernel", record.name},
                        {"work", record.work},
                        {"seconds", record.seconds},
@@ -41,7 +72,9 @@ BenchReport kernel_report(const std::vector<KernelRecord>& records, const Machin
                        {"gb_per_s", has_bytes ? Json(record.bytes_per_s() * 1e-9) : Json()},
                        {"share_of_read", has_bytes ? Json(read) : Json()},
                        {"gflop_per_s", has_ops ? Json(record.ops_per_s() * 1e-9) : Json()},
-                       {"share_of_peak", has_ops ? Json(peak) : Json()}});
+                       {"share_of_peak", has_ops ? Json(peak) : Json()},
+                       {"share_of_limit", has_bytes || has_ops ? Json(limit) : Json()},
+                       {"target", to_string(record.target)}});
     if (!has_bytes && !has_ops) continue;
     // Work that is bound by reading shows what it reads, all other what it computes.
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -49,11 +82,13 @@ BenchReport kernel_report(const std::vector<KernelRecord>& records, const Machin
     plot.series[0].y.push_back(has_bytes ? read * 100 : kNone);
     plot.series[1].y.push_back(has_bytes ? kNone : peak * 100);
   }
-  report.tables.push_back(std::move(table));
-  report.notes.push_back(fmt::format(
-      "measured in this run: {:.1f} GB/s read, {:.0f} GFLOP/s of floats, {:.0f} GOP/s of bytes",
-      peaks.read_bytes_per_s * 1e-9, peaks.float_flops_per_s * 1e-9, peaks.int8_ops_per_s * 1e-9));
-  report.plots.push_back(std::move(plot));
+  if (!records.empty()) {
+    report.tables.push_back(std::move(table));
+    report.notes.emplace_back(
+        "% of peak is of the operations of the kernel's own kind and target; % of limit is the "
+        "larger share, of what stops it first; all measured in this run");
+  }
+  if (!plot.categories.empty()) report.plots.push_back(std::move(plot));
   report.json.emplace_back("kernels", std::move(objects));
   return report;
 }

@@ -2,80 +2,165 @@
 #include "bench/machine.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.h"
 #include "bench/machine_loops.h"
+#include "bench/page_buffer.h"
 
 namespace ingot {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{512} << 20;  // more than any last-level cache
+constexpr size_t kBufferBytes = size_t{512} << 20;  // more than most last-level caches
 constexpr size_t kLeastBytes = size_t{16} << 20;
-constexpr int kRepeats = 5;
+constexpr int64_t kPage = 4096;
 constexpr int64_t kRounds = 1'000'000;
 
-struct Free {
-  void operator()(uint64_t* memory) const { std::free(memory); }  // NOLINT: pairs with calloc
+// How much work a measurement is.
+struct Effort {
+  size_t bytes = kBufferBytes;
+  int64_t rounds = kRounds;
+  int repeats = 5;
 };
+constexpr Effort kLittle{size_t{4} << 20, 1000, 1};
 
 double best_of(const std::vector<double>& seconds) {
   return std::max(*std::ranges::min_element(seconds), 1e-9);
 }
 
-double measure_read_bandwidth(const Exec& exec) {
-  size_t size = kBufferBytes;
-  std::unique_ptr<uint64_t[], Free> buffer;
-  while (size >= kLeastBytes) {
-    buffer.reset(static_cast<uint64_t*>(std::calloc(size, 1)));  // NOLINT: may fail without a throw
-    if (buffer != nullptr) break;
+PageBuffer touched_buffer(const Exec& exec, size_t size, PageSize pages) {
+  PageBuffer buffer(size, pages);
+  while (buffer.bytes().empty() && size > kLeastBytes) {
     size /= 2;
+    buffer = PageBuffer(size, pages);
   }
-  if (buffer == nullptr) return 0;
-  const auto words = static_cast<int64_t>(size / sizeof(uint64_t));
-  constexpr int64_t kGrain = 4096;
-  exec.for_ranges(words, kGrain, [&](int64_t begin, int64_t end) {  // real pages, not zeros
-    std::memset(buffer.get() + begin, 1, static_cast<size_t>(end - begin) * sizeof(uint64_t));
+  const auto count = static_cast<int64_t>(buffer.bytes().size()) / kPage;
+  exec.for_ranges(count, 1, [&](int64_t begin, int64_t end) {  // real pages, not zeros
+    std::memset(buffer.bytes().data() + begin * kPage, 1,
+                static_cast<size_t>((end - begin) * kPage));
   });
-  std::atomic<uint64_t> sink{0};
-  const std::vector<double> seconds = time_calls(exec, kRepeats, [&] {
-    exec.for_ranges(words, kGrain, [&](int64_t begin, int64_t end) {
-      sink += read_all({buffer.get() + begin, static_cast<size_t>(end - begin)});
+  return buffer;
+}
+
+double read_speed(const Exec& exec, const PageBuffer& buffer, int repeats) {
+  const std::span<const std::byte> bytes = buffer.bytes();
+  if (bytes.empty()) return 0;
+  const TargetSet targets = TargetSet::of_this_machine();
+  std::atomic<int64_t> sink{0};
+  const std::vector<double> seconds = time_calls(exec, repeats, [&] {
+    exec.for_ranges(static_cast<int64_t>(bytes.size()), kPage, [&](int64_t begin, int64_t end) {
+      sink += read_all(targets,
+                       bytes.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
     });
   });
-  return static_cast<double>(size) / best_of(seconds);
+  return static_cast<double>(bytes.size()) / best_of(seconds);
+}
+
+// 1, 2, 4 ... and all.
+std::vector<int> thread_counts(int all, CeilingDetail detail) {
+  std::vector<int> counts;
+  if (detail != CeilingDetail::kPeaks) {
+    for (int threads = 1; threads < all; threads *= 2)
+      counts.push_back(threads);
+  }
+  counts.push_back(all);
+  return counts;
+}
+
+void measure_reads(const Exec& exec, const std::vector<int>& counts, const Effort& effort,
+                   std::vector<ReadCeiling>& reads) {
+  for (const int threads : counts)
+    reads.push_back({threads, 0, 0});
+  for (const PageSize pages : {PageSize::kHuge, PageSize::kSmall}) {
+    const PageBuffer buffer = touched_buffer(exec, effort.bytes, pages);
+    for (ReadCeiling& read : reads) {
+      const ThreadPool::Step step = exec.with_threads(read.threads);
+      (pages == PageSize::kHuge ? read.huge_pages : read.small_pages) =
+          read_speed(exec, buffer, effort.repeats);
+    }
+  }
+}
+
+double op_speed(const Exec& exec, const PeakLoop& loop, const Effort& effort) {
+  std::atomic<int64_t> sink{0};
+  const std::vector<double> seconds = time_calls(exec, effort.repeats, [&] {
+    exec.for_ranges(exec.threads(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        sink += loop.run(effort.rounds);
+    });
+  });
+  return static_cast<double>(loop.ops_per_round) * static_cast<double>(effort.rounds) *
+         static_cast<double>(exec.threads()) / best_of(seconds);
+}
+
+std::string_view to_string(OpKind kind) {
+  constexpr std::string_view kNames[] = {"fp32", "int8", "int8 in 16 bits", "int16", "bf16"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 }  // namespace
 
-MachinePeaks measure_machine(const Exec& exec) {
-  MachinePeaks peaks;
-  peaks.read_bytes_per_s = measure_read_bandwidth(exec);
-  std::atomic<float> sink{0};
-  for (const PeakLoop& loop : peak_loops()) {
-    const std::vector<double> seconds = time_calls(exec, kRepeats, [&] {
-      exec.for_ranges(exec.threads(), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-          sink = loop.run(kRounds);
-      });
-    });
-    const double ops = loop.ops_per_round * static_cast<double>(kRounds) *
-                       static_cast<double>(exec.threads()) / best_of(seconds);
-    double& peak = loop.is_float ? peaks.float_flops_per_s : peaks.int8_ops_per_s;
-    peak = std::max(peak, ops);
+double MachinePeaks::ops_per_s(Target target, OpKind kind) const {
+  double own = 0;
+  double best = 0;
+  for (const OpCeiling& op : ops) {  // targets in the order in which they build on each other
+    if (op.kind != kind) continue;
+    if (op.target <= target) own = op.all_threads;
+    best = std::max(best, op.all_threads);
   }
+  if (own > 0) return own;
+  return best > 0 ? best : float_flops_per_s;
+}
+
+MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail) {
+  const Effort effort = detail == CeilingDetail::kQuick ? kLittle : Effort{};
+  const int threads = exec.threads();
+  MachinePeaks peaks;
+  measure_reads(exec, thread_counts(threads, detail), effort, peaks.reads);
+  peaks.read_bytes_per_s = std::max(peaks.reads.back().huge_pages, peaks.reads.back().small_pages);
+  for (const auto& [target, loop] : peak_loops()) {
+    OpCeiling& op = peaks.ops.emplace_back(OpCeiling{target, loop.kind, loop.name, 0, 0});
+    {
+      const ThreadPool::Step step = exec.with_threads(threads);
+      op.all_threads = op_speed(exec, loop, effort);
+    }
+    if (detail != CeilingDetail::kPeaks) {
+      const ThreadPool::Step step = exec.with_threads(1);
+      op.one_thread = op_speed(exec, loop, effort);
+    }
+    double* best = op.kind == OpKind::kFloat  ? &peaks.float_flops_per_s
+                   : op.kind == OpKind::kInt8 ? &peaks.int8_ops_per_s
+                                              : nullptr;
+    if (best != nullptr) *best = std::max(*best, op.all_threads);
+  }
+  const ThreadPool::Step step = exec.with_threads(threads);  // as it was
   return peaks;
 }
 
 Json machine_json(const Exec& exec, const MachinePeaks& peaks) {
+  Json reads = Json::array();
+  for (const ReadCeiling& read : peaks.reads) {
+    reads.push_back({{"threads", read.threads},
+                     {"huge_pages_gb_per_s", read.huge_pages * 1e-9},
+                     {"small_pages_gb_per_s", read.small_pages * 1e-9}});
+  }
+  Json ops = Json::array();
+  for (const OpCeiling& op : peaks.ops) {
+    ops.push_back(
+        {{"target", ingot::to_string(op.target)},
+         {"kind", to_string(op.kind)},
+         {"name", op.name},
+         {"one_thread_gop_per_s", op.one_thread > 0 ? Json(op.one_thread * 1e-9) : Json()},
+         {"gop_per_s", op.all_threads * 1e-9}});
+  }
   return {{"cpu", describe_cpu()},
           {"threads", exec.threads()},
           {"read_gb_per_s", peaks.read_bytes_per_s * 1e-9},
           {"float_gflop_per_s", peaks.float_flops_per_s * 1e-9},
-          {"int8_gop_per_s", peaks.int8_ops_per_s * 1e-9}};
+          {"int8_gop_per_s", peaks.int8_ops_per_s * 1e-9},
+          {"reads", std::move(reads)},
+          {"peaks", std::move(ops)}};
 }
 
 }  // namespace ingot

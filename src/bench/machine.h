@@ -5,22 +5,52 @@
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "bench/peak_loops.h"
 #include "kernels/exec.h"
+#include "kernels/target.h"
 
 namespace ingot {
 
-struct MachinePeaks {
-  double read_bytes_per_s = 0;   // of memory, all threads of the Exec
-  double float_flops_per_s = 0;  // multiply-adds of floats, two operations each
-  double int8_ops_per_s = 0;     // multiply-adds of bytes into 32 bits, two operations each
+// Bytes a second that so many threads read from memory.
+struct ReadCeiling {
+  int threads = 0;
+  double huge_pages = 0;  // 2 MiB, where the system gives them
+  double small_pages = 0;
 };
 
+// Multiplies and adds a second.
+struct OpCeiling {
+  Target target = Target::kScalar;
+  OpKind kind = OpKind::kFloat;
+  std::string name;  // "int8 vpdpbusd"
+  double one_thread = 0;
+  double all_threads = 0;
+};
+
+struct MachinePeaks {
+  double read_bytes_per_s = 0;     // of memory, all threads of the Exec
+  double float_flops_per_s = 0;    // multiply-adds of floats, two operations each
+  double int8_ops_per_s = 0;       // multiply-adds of bytes into 32 bits, two operations each
+  std::vector<ReadCeiling> reads;  // 1, 2, 4 ... threads; only the last where all was not asked for
+  std::vector<OpCeiling> ops;
+
+  // Of all threads; where the target has no such operation, of the best that it builds on; where it
+  // builds on none (scalar code), the best there is. 0: unknown.
+  double ops_per_s(Target target, OpKind kind) const;
+};
+
+enum class CeilingDetail : uint8_t {
+  kPeaks,  // all threads only
+  kAll,    // fewer threads too
+  kQuick,  // all, but so small that the numbers mean nothing: for tests
+};
 // The best of several runs of each. Takes about a second; needs 512 MiB for that time, fewer where
 // they cannot be had.
-MachinePeaks measure_machine(const Exec& exec);
+MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail = CeilingDetail::kPeaks);
 
 // The processor, threads and peaks for a report.
 Json machine_json(const Exec& exec, const MachinePeaks& peaks);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of machine.cc: each does nothing but one kind of work as fast as a core can. The
-// results only keep the compiler from leaving the work out.
+// The loops of peak_loops.h that this machine can run, and what stands in for them elsewhere.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
+#include <vector>
+
+#include "bench/peak_loops.h"
+#include "kernels/target.h"
 
 namespace ingot {
 
-uint64_t read_all(std::span<const uint64_t> words);
-
-struct PeakLoop {
-  const char* name;
-  bool is_float;         // else bytes
-  double ops_per_round;  // multiplies and adds
-  float (*run)(int64_t rounds);
+struct TargetLoop {
+  Target target;
+  PeakLoop loop;
 };
-// Those that this machine can run; never empty.
-std::span<const PeakLoop> peak_loops();
+std::vector<TargetLoop> peak_loops();  // never empty
+
+// With the widest loads there are. Aligned to 64 bytes, a multiple of 4096.
+int64_t read_all(TargetSet targets, std::span<const std::byte> bytes);
 
 }  // namespace ingot

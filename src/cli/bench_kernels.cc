@@ -13,13 +13,17 @@ namespace ingot {
 namespace {
 
 constexpr const char* kFooter =
-    R"(NAME narrows the list to kernels with it in their names; the scalar references, which are slow, run
-only when asked for by name. One thread is timed by processor time, several by the wall clock.
+    R"(First what the machine can do: read bandwidth by threads and size of pages, multiplies and adds by
+kind and instruction set. Then each kernel, as shares of that. NAME narrows the list to kernels with it
+in their names; the scalar references, which are slow, run only when asked for by name. One thread is
+timed by processor time, several by the wall clock.
 
 Examples:
   ingot bench kernels
   ingot bench kernels linear_q4 -t 1
   ingot bench kernels attention --json
+  ingot bench kernels --ceilings
+  ingot bench kernels barrier
   ingot bench kernels --plot kernels.svg)";
 
 class BenchKernelsCommand : public Command {
@@ -43,7 +47,8 @@ class BenchKernelsCommand : public Command {
     INGOT_TRY(check(output_));
     ThreadPool pool(threads_);
     const Exec exec(pool);
-    const MachinePeaks peaks = measure_machine(exec);
+    const MachinePeaks peaks =
+        measure_machine(exec, options_.is_quick ? CeilingDetail::kQuick : CeilingDetail::kAll);
     std::vector<KernelRecord> records;
     if (!only_ceilings_) {
       ProgressBar bar("Kernels");

@@ -71,7 +71,8 @@ class BenchLatencyCommand : public Command {
     INGOT_TRY(const LoadedModel model, load_model(model_));
     INGOT_TRY(options_.cache_type, cache_type_of(model_.cache_dtype, model.model->spec()));
     options_.page_tokens = model_.block_size;
-    ThreadPool pool(model_.threads);
+    INGOT_TRY(const ThreadOptions threads, thread_options(model_));
+    ThreadPool pool(threads);
     const Exec exec(pool);
     const MachinePeaks peaks = measure_machine(exec);
     INGOT_TRY(const std::vector<LatencyRecord> records, measure(model.model, exec));

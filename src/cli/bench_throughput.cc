@@ -59,7 +59,8 @@ class BenchThroughputCommand : public Command {
               parse_numbers(concurrency_, "--concurrency", 1));
     INGOT_TRY(const LoadedModel model, load_model(model_));
     INGOT_TRY(const BenchReport report, measure(model, concurrencies));
-    ThreadPool pool(model_.threads);
+    INGOT_TRY(const ThreadOptions threads, thread_options(model_));
+    ThreadPool pool(threads);
     const Exec exec(pool);
     const MachinePeaks peaks = measure_machine(exec);
     INGOT_TRY(const KvCacheType cache, cache_type_of(model_.cache_dtype, model.model->spec()));

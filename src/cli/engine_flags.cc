@@ -85,6 +85,8 @@ void add_engine_flags(CLI::App& command, EngineCliFlags& flags) {
 Result<EngineFlags> engine_flags(const EngineCliFlags& flags, const ModelFlags& model) {
   EngineFlags engine = flags.engine;
   engine.threads = model.threads;
+  engine.threads_batch = model.threads_batch;
+  engine.numa = model.numa;
   engine.context = model.context;
   engine.kv_cache_dtype = model.cache_dtype;
   engine.block_size = model.block_size;

@@ -43,6 +43,20 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
       ->capture_default_str()
       ->group(kGroup);
   command
+      .add_option("--threads-batch", flags.threads_batch,
+                  "Threads of steps with prompts in them (0: as many as --threads)")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--numa", flags.numa,
+                  "auto (threads stay on their memory node where there are several) or off")
+      ->check(CLI::IsMember({"auto", "off"}))
+      ->type_name("MODE")
+      ->capture_default_str()
+      ->group(kGroup);
+  command
       .add_option("-c,--ctx-size,--max-model-len", flags.context,
                   "Tokens the context holds (0: the model's own, at most 8192)")
       ->check(CLI::Range(int64_t{0}, limits::kContext))
@@ -80,6 +94,12 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
   add_log_level(command, default_log_level);
 }
 
+Result<ThreadOptions> thread_options(const ModelFlags& flags) {
+  INGOT_TRY(const NumaMode numa, parse_numa_mode(flags.numa));
+  return ThreadOptions{
+      .threads = flags.threads, .threads_batch = flags.threads_batch, .numa = numa};
+}
+
 Result<LoadedModel> load_model(const ModelFlags& flags) {
   ModelOptions options;
   INGOT_TRY(options.targets, TargetSet::parse(flags.kernels));
@@ -93,7 +113,7 @@ Result<LoadedModel> load_model(const ModelFlags& flags) {
 Result<std::unique_ptr<Solo>> start_solo(const LoadedModel& model, const ModelFlags& flags,
                                          int64_t context) {
   SoloOptions options;
-  options.threads = flags.threads;
+  INGOT_TRY(options.threads, thread_options(flags));
   options.context = context > 0 ? context : flags.context;
   options.cache = default_cache_type(model.model->spec());
   if (flags.cache_dtype != "auto") {

@@ -17,6 +17,8 @@ namespace ingot {
 struct ModelFlags {
   std::string model = "default";
   int threads = 0;
+  int threads_batch = 0;
+  std::string numa = "auto";
   std::string kernels = "auto";
   int64_t context = 0;
   std::string cache_dtype = "auto";
@@ -30,6 +32,7 @@ void add_log_level(CLI::App& command, std::string_view default_level = "warning"
 void add_model_flags(CLI::App& command, ModelFlags& flags,
                      std::string_view default_log_level = "warning");
 
+Result<ThreadOptions> thread_options(const ModelFlags& flags);
 // With a progress bar where it takes longer than a blink.
 Result<LoadedModel> load_model(const ModelFlags& flags);
 // `context` 0: the flag's, or the model's own.

@@ -24,7 +24,7 @@
 namespace ingot {
 
 struct EngineOptions {
-  int threads = 0;      // 0: all usable cores
+  ThreadOptions threads;
   int64_t context = 0;  // most tokens of one sequence; 0: the model's own, at most 8192
   KvCacheType cache_type = KvCacheType::kF16;
   int64_t page_tokens = kDefaultPageTokens;

@@ -20,7 +20,7 @@
 namespace ingot {
 
 struct SoloOptions {
-  int threads = 0;  // 0: all usable cores
+  ThreadOptions threads;
   KvCacheType cache = KvCacheType::kF32;
   int64_t page_tokens = kDefaultPageTokens;
   int64_t context = 0;         // most tokens held; 0: the model's own context, at most 8192

@@ -13,6 +13,8 @@ namespace {
 // The strictest alignment of any block struct; files align far coarser.
 constexpr uintptr_t kBlockAlignment = 4;
 
+constexpr int64_t kPanelsTogether = 2;  // as the kernels for many tokens take them
+
 int64_t panels_of(int64_t rows) {
   return (rows + kPanelRows - 1) / kPanelRows;
 }
@@ -96,7 +98,7 @@ void run_linears(const Exec& exec, Activations& x, std::span<const LinearOutput>
     args[i] = outputs[i].linear->args(exec, x, outputs[i].y, outputs[i].y_stride);
     panels += panels_of(args[i].rows);
   }
-  exec.for_ranges(panels, 1, [&](int64_t begin, int64_t end) {
+  exec.for_chunks(panels, kPanelsTogether, [&](int64_t begin, int64_t end) {
     for (size_t i = 0; i < outputs.size() && end > 0; ++i) {
       const int64_t own = panels_of(args[i].rows);
       if (begin < own) {

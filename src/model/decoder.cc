@@ -13,6 +13,10 @@ void grow(std::vector<float>& buffer, int64_t size) {
   if (buffer.size() < static_cast<size_t>(size)) buffer.resize(static_cast<size_t>(size));
 }
 
+bool has_prompts(const Batch& batch) {
+  return std::ranges::any_of(batch.sequences, [](const BatchSequence& s) { return s.tokens > 1; });
+}
+
 }  // namespace
 
 Decoder::Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type)
@@ -53,6 +57,7 @@ void Decoder::set_sequences(const Batch& batch, const KvCache& cache) {
 }
 
 Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCache& cache) {
+  const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
   set_sequences(batch, cache);
   for (RopeTable& rope : ropes_)
     rope.fill(batch);

@@ -141,6 +141,29 @@ def test_kernels_by_name(ingot, tmp_path):
     assert ElementTree.parse(plot).getroot().tag.endswith("svg")
 
 
+def test_ceilings_come_alone(ingot):
+    result = ingot("bench", "kernels", "--ceilings", "-t", 2, "--quick", "--json").json
+    assert not result["kernels"]
+    assert [read["threads"] for read in result["machine"]["reads"]] == [1, 2]
+    for read in result["machine"]["reads"]:
+        assert read["huge_pages_gb_per_s"] > 0 and read["small_pages_gb_per_s"] > 0
+    for peak in result["machine"]["peaks"]:
+        assert peak["gop_per_s"] > 0 and peak["one_thread_gop_per_s"] > 0
+    assert "Read bandwidth" in ingot("bench", "kernels", "--ceilings", "-t", 1, "--quick").text
+
+
+def test_barrier_is_measured(ingot):
+    rows = ingot("bench", "kernels", "barrier", "-t", 2, "--quick", "--json").json["kernels"]
+    assert [row["kernel"] for row in rows] == ["barrier", "barrier"]
+
+
+def test_a_prompt_and_what_follows_it(ingot):
+    rows = ingot("bench", "latency", "default", "-t", 1, "-p", 0, "-n", 0, "--pg", "6,3", "-b",
+                 "1,2", "-r", 1, "--json").json["results"]
+    assert [(row["test"], row["tokens"], row["depth"], row["batch"]) for row in rows] == [
+        ("prompt", 6, 0, 1), ("generate", 3, 6, 1), ("prompt", 6, 0, 2), ("generate", 3, 6, 2)]
+
+
 def test_tables_are_for_people(ingot):
     text = ingot("bench", "throughput", "default", "-t", 1, "--num-prompts", 2, "--input-len", 4,
                  "--output-len", 2).text
@@ -161,6 +184,7 @@ def test_tables_are_for_people(ingot):
     ["throughput", "-c", "16", "--input-len", "32"],
     ["latency", "-p", "x"],
     ["latency", "-b", "0"],
+    ["latency", "--pg", "128"],
     ["kernels", "no-such-kernel", "--quick"],
 ])
 def test_bad_arguments_are_exit_code_two(ingot, args):
