@@ -86,8 +86,7 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   std::ranges::sort(cpus);
-  const auto repeated = std::ranges::unique(cpus);
-  cpus.erase(repeated.begin(), repeated.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
   return cpus;
 }
 
