@@ -12,7 +12,8 @@ namespace {
 struct Neon {
   using Vector = Floats8;
   static constexpr int64_t kLanes = 8;
-  static constexpr int64_t kMixTile = 8;  // sums held in registers while mixing, two each
+  // Of each query's sums held in registers while mixing: 8 sums, two registers each.
+  static constexpr int64_t mix_vectors(int64_t queries) { return 8 / queries; }
 
   static Vector zero() { return all_8(0); }
   static Vector all(float value) { return all_8(value); }
@@ -20,10 +21,16 @@ struct Neon {
   static Vector load_some(const float* from, int64_t count) {
     return ingot::cpu::load_some(from, count);
   }
+  // In registers from here on.
+  static Vector keep(Vector v) {
+    asm("" : "+w"(v.low), "+w"(v.high));
+    return v;
+  }
   static void store(float* to, Vector v) { store_8(to, v); }
   static void store_some(float* to, int64_t count, Vector v) {
     ingot::cpu::store_some(to, count, v);
   }
+  static Vector mul(Vector a, Vector b) { return multiply(a, b); }
   static Vector fmadd(Vector a, Vector b, Vector c) { return multiply_add(a, b, c); }
   static float sum(Vector v) { return sum_lanes(v); }
   static Vector sum_each(const Vector (&v)[kLanes]) {
@@ -67,6 +74,7 @@ inline Floats8 floats_of(int8x8_t codes) {
 // ... d + 7; some(d, count): the `count` < 8 from d on, zeros behind.
 template <class Widen, int64_t Bits>
 struct PlainRow {
+  static constexpr bool kHasFactor = false;
   static int64_t bytes(int64_t dim) { return dim * Bits / 8; }
   PlainRow(const std::byte* row, int64_t) : data(row) {}
   Floats8 at(int64_t d) const { return Widen::load(data + d * Bits / 8); }
@@ -110,12 +118,14 @@ struct Int8Elements {
   }
 };
 struct Int8Row : PlainRow<Int8Elements, 8> {
+  static constexpr bool kHasFactor = true;
   using PlainRow::PlainRow;
   static int64_t bytes(int64_t dim) { return dim + 2; }
   static float factor(const std::byte* row, int64_t dim) { return load_half(row + dim); }
 };
 
 struct Int4Row {
+  static constexpr bool kHasFactor = false;
   static int64_t bytes(int64_t dim) { return (dim + 1) / 2 + 4; }
   Int4Row(const std::byte* row, int64_t dim)
       : data(row),
