@@ -34,7 +34,7 @@ inline __m256i with_bits(__m256i codes, __m256i bits, __m256i mask) {
   return _mm256_or_si256(codes, _mm256_and_si256(bits, mask));
 }
 
-inline void read_nibbles(const std::byte* run, __m256i (&out)[8]) {
+[[gnu::always_inline]] inline void read_nibbles(const std::byte* run, __m256i (&out)[8]) {
   const __m256i mask = every_byte(0xF);
 #pragma GCC unroll 4
   for (int64_t i = 0; i < 4; ++i) {
@@ -44,7 +44,7 @@ inline void read_nibbles(const std::byte* run, __m256i (&out)[8]) {
   }
 }
 
-inline void read_two_bits(const std::byte* run, __m256i (&out)[8]) {
+[[gnu::always_inline]] inline void read_two_bits(const std::byte* run, __m256i (&out)[8]) {
   const __m256i mask = every_byte(3);
 #pragma GCC unroll 2
   for (int64_t i = 0; i < 2; ++i) {
@@ -58,7 +58,7 @@ inline void read_two_bits(const std::byte* run, __m256i (&out)[8]) {
 
 // One bit per code, into bit `Place`.
 template <int Place>
-inline void add_one_bit(const std::byte* at, __m256i (&out)[8]) {
+[[gnu::always_inline]] inline void add_one_bit(const std::byte* at, __m256i (&out)[8]) {
   const __m256i line = load_8_rows(at);
   const __m256i mask = every_byte(1 << Place);
   out[0] = with_bits(out[0], moved<Place>(line), mask);
@@ -72,7 +72,7 @@ inline void add_one_bit(const std::byte* at, __m256i (&out)[8]) {
 }
 
 // The upper two bits of six.
-inline void add_two_bits(const std::byte* lines, __m256i (&out)[8]) {
+[[gnu::always_inline]] inline void add_two_bits(const std::byte* lines, __m256i (&out)[8]) {
   const __m256i mask = every_byte(0x30);
 #pragma GCC unroll 2
   for (int64_t i = 0; i < 2; ++i) {
@@ -85,7 +85,8 @@ inline void add_two_bits(const std::byte* lines, __m256i (&out)[8]) {
 }
 
 // A table of 16 bytes by the low nibbles of `codes`.
-inline void look_up(const uint8_t* table, const __m256i (&codes)[8], __m256i (&out)[8]) {
+[[gnu::always_inline]] inline void look_up(const uint8_t* table, const __m256i (&codes)[8],
+                                           __m256i (&out)[8]) {
   const __m256i wide =
       _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
 #pragma GCC unroll 8
@@ -124,7 +125,7 @@ struct Codes {
   static constexpr Table kTable = make_table();
 
   // Eight rows of a run.
-  static void read(const std::byte* run, __m256i (&out)[kPlanes][8]) {
+  [[gnu::always_inline]] static void read(const std::byte* run, __m256i (&out)[kPlanes][8]) {
     if constexpr (Bits == 8) {
 #pragma GCC unroll 8
       for (int64_t i = 0; i < 8; ++i) {
@@ -179,9 +180,11 @@ inline void pin(__m256i& value) {
 // totals[t] += factor * (codes by the inputs of token t), Columns of them from column `at` on. The
 // words of `factor` are the row's, twice.
 template <class Of, int64_t Columns, int64_t Tokens>
-inline void add_products(const __m256i* codes, const int8_t* const (&x)[Tokens], int64_t at,
-                         __m256i factor, __m256i (&totals)[Tokens]) {
+[[gnu::always_inline]] inline void add_products(const __m256i* codes,
+                                                const int8_t* const (&x)[Tokens], int64_t at,
+                                                __m256i factor, __m256i (&totals)[Tokens]) {
   constexpr int64_t kSteps = Of::kSteps < Columns / 4 ? Of::kSteps : Columns / 4;
+  asm volatile("" : "+r"(at));  // or inputs that are used again are kept, on the stack
 #pragma GCC unroll 8
   for (int64_t first = 0; first < Columns / 4; first += kSteps) {
     __m256i words[Tokens];
@@ -203,9 +206,10 @@ inline void add_products(const __m256i* codes, const int8_t* const (&x)[Tokens],
 }
 
 // Asks for bytes that will be read some microseconds later: a core's own prefetcher is not far
-// enough ahead to hide the memory behind the arithmetic.
+// enough ahead to hide the memory behind the arithmetic. Always inline, as calls of a function that
+// does nothing else are taken for calls that do nothing.
 template <int64_t Bytes>
-inline void prefetch(const std::byte* from) {
+[[gnu::always_inline]] inline void prefetch(const std::byte* from) {
 #pragma GCC unroll 8
   for (int64_t i = 0; i < Bytes; i += kLine)
     _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T1);
@@ -233,12 +237,12 @@ struct alignas(64) CodeTile {
 
   // totals[half][t] += factors[plane][half] * ..., as add_products.
   template <int64_t Columns, int64_t Tokens>
-  void add(int64_t at, const int8_t* const (&x)[Tokens], const __m256i (*factors)[2],
-           __m256i (&totals)[2][Tokens]) const {
+  [[gnu::always_inline]] void add(int64_t at, const int8_t* const (&x)[Tokens],
+                                  const __m256i (*factors)[2], __m256i (&totals)[2][Tokens]) const {
     constexpr int64_t kSteps = Of::kSteps < Columns / 4 ? Of::kSteps : Columns / 4;
 #pragma GCC unroll 2
     for (int64_t plane = 0; plane < Of::kPlanes; ++plane) {
-      asm("" : "+r"(at));  // or the inputs of the first plane are kept for the second, on the stack
+      asm volatile("" : "+r"(at));  // as above
       const auto* from = codes[plane] + at / 4;
 #pragma GCC unroll 8
       for (int64_t first = 0; first < Columns / 4; first += kSteps) {

@@ -77,9 +77,9 @@ struct BlocksCore {
 
   // One block of eight rows.
   template <int64_t Tokens>
-  static void add_half(const PackedScales& scales, const std::byte* run, int64_t half,
-                       const std::byte* ahead, const Q8G256* x, int64_t stride,
-                       __m256 (&sums)[Tokens]) {
+  [[gnu::always_inline]] static void add_half(const PackedScales& scales, const std::byte* run,
+                                              int64_t half, const std::byte* ahead, const Q8G256* x,
+                                              int64_t stride, __m256 (&sums)[Tokens]) {
     const int8_t* in[Tokens];
     __m256i totals[Tokens];
     __m256i min_sums[Tokens];
@@ -126,8 +126,8 @@ struct BlocksCore {
   }
 
   template <int64_t Tokens>
-  static void direct(const std::byte* panel, const LinearArgs&, const Q8G256* x, int64_t stride,
-                     float* out) {
+  [[gnu::noinline]] static void direct(const std::byte* panel, const LinearArgs&, const Q8G256* x,
+                                       int64_t stride, float* out) {
     const auto* scales = reinterpret_cast<const PackedScales*>(panel);
     const std::byte* run = first_run(panel, stride);
     const std::byte* ahead = run + kPrefetchBytes;

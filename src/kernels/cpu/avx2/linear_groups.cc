@@ -75,54 +75,63 @@ struct GroupsCore {
     return sum;
   }
 
-  // One group of eight rows.
+  static int64_t groups_of(const LinearArgs& args, int64_t block) {
+    const int64_t left = runs_of(args) - block * 8;
+    return left < 8 ? left : 8;
+  }
+
+  // Some groups, of one input block, of eight rows.
   template <int64_t Tokens>
-  static void add_half(const std::byte* scales, const std::byte* run, int64_t half, int64_t group,
-                       const Q8G32* x, int64_t stride, __m256 (&sums)[Tokens]) {
+  [[gnu::always_inline]] static void add_half(const std::byte* scales, const std::byte* run,
+                                              int64_t half, const std::byte* ahead, int64_t groups,
+                                              const Q8G32* x, int64_t stride,
+                                              __m256 (&sums)[Tokens]) {
     const int8_t* in[Tokens];
-    __m256i dots[Tokens];
-#pragma GCC unroll 8
-    for (int64_t t = 0; t < Tokens; ++t) {
-      in[t] = x[t * stride].codes;
-      dots[t] = _mm256_setzero_si256();
-    }
-    __m256i codes[Of::kPlanes][8];
-    Of::read(run, codes);
-    add_products<Of, 32>(codes[0], in, group * 32, _mm256_set1_epi16(1), dots);
-    if constexpr (Of::kPlanes == 2)
-      add_products<Of, 32>(codes[1], in, group * 32, upper_factor(_mm256_set1_epi16(1)), dots);
-    const __m256 scale = Scales::scales(scales, half);
-    const __m256 min = Scales::mins(scales, half);
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
-      sums[t] = finish_group(sums[t], dots[t], x[t * stride], group, scale, min);
+      in[t] = x[t * stride].codes;
+    for (int64_t group = 0; group < groups; ++group) {
+      if (half == 0) prefetch<kStreamBytes>(ahead + group * kStreamBytes);
+      __m256i dots[Tokens];
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t)
+        dots[t] = _mm256_setzero_si256();
+      __m256i codes[Of::kPlanes][8];
+      Of::read(run + group * Of::kRunBytes, codes);
+      const __m256i one = _mm256_set1_epi16(1);
+      add_products<Of, 32>(codes[0], in, group * 32, one, dots);
+      if constexpr (Of::kPlanes == 2)
+        add_products<Of, 32>(codes[1], in, group * 32, upper_factor(one), dots);
+      const __m256 scale = Scales::scales(scales + group * Scales::kBytes, half);
+      const __m256 min = Scales::mins(scales + group * Scales::kBytes, half);
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t)
+        sums[t] = finish_group(sums[t], dots[t], x[t * stride], group, scale, min);
+    }
   }
 
   template <int64_t Tokens>
-  static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
-                     float* out) {
+  [[gnu::noinline]] static void direct(const std::byte* panel, const LinearArgs& args,
+                                       const Q8G32* x, int64_t stride, float* out) {
     const std::byte* scales = panel;
     const std::byte* run = first_run(panel, args);
     const std::byte* ahead = run + kPrefetchBytes;
-    const int64_t runs = runs_of(args);
     __m256 sums[2][Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       sums[0][t] = sums[1][t] = _mm256_setzero_ps();
-    for (int64_t r = 0; r < runs; ++r, run += Of::kRunBytes, scales += Scales::kBytes) {
-      prefetch<kStreamBytes>(ahead + r * kStreamBytes);
-      add_half(scales, run, 0, r % 8, x + r / 8, stride, sums[0]);
-      add_half(scales, run + kHalfLine, 1, r % 8, x + r / 8, stride, sums[1]);
+    for (int64_t block = 0; block < stride; ++block) {
+      const int64_t groups = groups_of(args, block);
+      add_half(scales, run, 0, ahead, groups, x + block, stride, sums[0]);
+      add_half(scales, run + kHalfLine, 1, ahead, groups, x + block, stride, sums[1]);
+      scales += 8 * Scales::kBytes;
+      run += 8 * Of::kRunBytes;
+      ahead += 8 * kStreamBytes;
     }
     for (int64_t t = 0; t < Tokens; ++t) {
       _mm256_store_ps(out + t * 16, sums[0][t]);
       _mm256_store_ps(out + t * 16 + 8, sums[1][t]);
     }
-  }
-
-  static int64_t groups_of(const LinearArgs& args, int64_t block) {
-    const int64_t left = runs_of(args) - block * 8;
-    return left < 8 ? left : 8;
   }
 
   static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
