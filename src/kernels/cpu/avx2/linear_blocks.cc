@@ -16,11 +16,13 @@ struct BlocksCore {
   static constexpr int64_t kRunsOfPair = Group / 16;
   static constexpr bool kHasMin = requires(PackedScales s) { s.min_scales; };
   static constexpr bool kHasMins = requires(PackedScales s) { s.group_mins; };
+  // Of a panel for each run: its codes and its share of the scales.
+  static constexpr int64_t kStreamBytes = Of::kRunBytes + sizeof(PackedScales) / 8;
   static constexpr bool kHasMinSums = kHasMin || Of::kOffset != 0;
 
   struct alignas(64) Tile {
     CodeTile<Of> codes;
-    __m256i factors[2 * kPairs][2];
+    __m256i factors[2 * kPairs][Of::kPlanes][2];
     __m256i min_pairs[kPairs][2];
     __m256 scale[2];
     __m256 min_scale[2];
@@ -61,11 +63,7 @@ struct BlocksCore {
   static __m256 finish_block(__m256 sum, __m256i total, __m256i min_sum, __m256 scale,
                              __m256 min_scale, float x_scale) {
     const __m256 xs = _mm256_set1_ps(x_scale);
-    if constexpr (Of::kOffset != 0) {
-      constexpr int kShift = __builtin_ctz(static_cast<unsigned>(Of::kOffset));
-      static_assert(1 << kShift == Of::kOffset);
-      total = _mm256_sub_epi32(total, _mm256_slli_epi32(min_sum, kShift));
-    }
+    if constexpr (Of::kOffset != 0) total = _mm256_sub_epi32(total, times_offset<Of>(min_sum));
     sum = _mm256_fmadd_ps(_mm256_mul_ps(scale, xs), _mm256_cvtepi32_ps(total), sum);
     if constexpr (kHasMin)
       sum = _mm256_fnmadd_ps(_mm256_mul_ps(min_scale, xs), _mm256_cvtepi32_ps(min_sum), sum);
@@ -76,8 +74,9 @@ struct BlocksCore {
 
   // One block of eight rows.
   template <int64_t Tokens>
-  static void add_half(const PackedScales& scales, const std::byte* run, int64_t half,
-                       const Q8G256* x, int64_t stride, __m256 (&sums)[Tokens]) {
+  [[gnu::always_inline]] static void add_half(const PackedScales& scales, const std::byte* run,
+                                              int64_t half, const std::byte* ahead, const Q8G256* x,
+                                              int64_t stride, __m256 (&sums)[Tokens]) {
     const int8_t* in[Tokens];
     __m256i totals[Tokens];
     __m256i min_sums[Tokens];
@@ -90,14 +89,19 @@ struct BlocksCore {
       const __m256i pairs = scale_pairs(scales, pair, half);
 #pragma GCC unroll 2
       for (int64_t r = 0; r < kRunsOfPair; ++r, run += Of::kRunBytes) {
-        __m256i codes[8];
+        __m256i codes[Of::kPlanes][8];
         Of::read(run, codes);
         const int64_t at = (pair * kRunsOfPair + r) * 32;
+        if (half == 0) prefetch<kStreamBytes>(ahead + at / 32 * kStreamBytes);
         if constexpr (Group == 32) {
-          add_products<Of, 32>(codes, in, at, r == 0 ? first_of(pairs) : second_of(pairs), totals);
+          const __m256i factor = r == 0 ? first_of(pairs) : second_of(pairs);
+          add_products<Of, 32>(codes[0], in, at, factor, totals);
+          if constexpr (Of::kPlanes == 2)
+            add_products<Of, 32>(codes[1], in, at, upper_factor(factor), totals);
         } else {
-          add_products<Of, 16>(codes, in, at, first_of(pairs), totals);
-          add_products<Of, 16>(codes + 4, in, at + 16, second_of(pairs), totals);
+          static_assert(Of::kPlanes == 1);
+          add_products<Of, 16>(codes[0], in, at, first_of(pairs), totals);
+          add_products<Of, 16>(codes[0] + 4, in, at + 16, second_of(pairs), totals);
         }
       }
       if constexpr (kHasMinSums) {
@@ -119,8 +123,8 @@ struct BlocksCore {
   }
 
   template <int64_t Tokens>
-  static void direct(const std::byte* panel, const LinearArgs&, const Q8G256* x, int64_t stride,
-                     float* out) {
+  [[gnu::noinline]] static void direct(const std::byte* panel, const LinearArgs&, const Q8G256* x,
+                                       int64_t stride, float* out) {
     const std::byte* run = panel;
     __m256 sums[2][Tokens];
 #pragma GCC unroll 8
@@ -129,8 +133,9 @@ struct BlocksCore {
     for (int64_t block = 0; block < stride; ++block, run += 8 * Of::kRunBytes) {
       const auto& scales = *reinterpret_cast<const PackedScales*>(run);
       run += kScaleBytes;
-      add_half(scales, run, 0, x + block, stride, sums[0]);
-      add_half(scales, run + kHalfLine, 1, x + block, stride, sums[1]);
+      const std::byte* ahead = run + kPrefetchBytes;
+      add_half(scales, run, 0, ahead, x + block, stride, sums[0]);
+      add_half(scales, run + kHalfLine, 1, ahead, x + block, stride, sums[1]);
     }
     for (int64_t t = 0; t < Tokens; ++t) {
       _mm256_store_ps(out + t * 16, sums[0][t]);
@@ -145,8 +150,12 @@ struct BlocksCore {
     for (int64_t half = 0; half < 2; ++half) {
       for (int64_t pair = 0; pair < kPairs; ++pair) {
         const __m256i pairs = scale_pairs(scales, pair, half);
-        tile.factors[2 * pair][half] = first_of(pairs);
-        tile.factors[2 * pair + 1][half] = second_of(pairs);
+        tile.factors[2 * pair][0][half] = first_of(pairs);
+        tile.factors[2 * pair + 1][0][half] = second_of(pairs);
+        if constexpr (Of::kPlanes == 2) {
+          tile.factors[2 * pair][1][half] = upper_factor(first_of(pairs));
+          tile.factors[2 * pair + 1][1][half] = upper_factor(second_of(pairs));
+        }
         if constexpr (kHasMinSums) tile.min_pairs[pair][half] = min_pairs(scales, pair, half);
       }
       tile.scale[half] = widen_halves(scales.scales + half * 8);
@@ -154,9 +163,10 @@ struct BlocksCore {
     }
   }
 
+  // Out of line, for the registers' sake.
   template <int64_t Tokens>
-  static void add(const Tile& tile, const LinearArgs&, int64_t, const Q8G256* x, int64_t stride,
-                  float* sums) {
+  [[gnu::noinline]] static void add(const Tile& tile, const LinearArgs&, int64_t, const Q8G256* x,
+                                    int64_t stride, float* sums) {
     const int8_t* in[Tokens];
     __m256i totals[2][Tokens];
 #pragma GCC unroll 4
@@ -182,7 +192,7 @@ struct BlocksCore {
       }
 #pragma GCC unroll 2
       for (int64_t h = 0; h < 2; ++h) {
-        float* sum = sums + t * 16 + h * 8;
+        float* sum = sums + t * kTokenSums + h * 8;
         const __m256 min_scale = kHasMin ? tile.min_scale[h] : tile.scale[h];
         _mm256_store_ps(sum, finish_block(_mm256_load_ps(sum), totals[h][t], min_sums[h],
                                           tile.scale[h], min_scale, from.scale));
@@ -209,7 +219,7 @@ void linear_blocks6_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<BlocksCore<Codes<6, 32>, 16, BlockScales16>>(args, begin, end);
 }
 void linear_blocks_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<BlocksCore<Codes<4, 0, kIq4Codes, 127>, 32, BlockScalesIq4>>(args, begin, end);
+  linear_by_panels<BlocksCore<Codes<4, 128, kIq4Codes, 241>, 32, BlockScalesIq4>>(args, begin, end);
 }
 
 }  // namespace ingot::cpu

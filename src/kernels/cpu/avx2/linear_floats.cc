@@ -22,11 +22,15 @@ inline __m256 load_8_rows_of(const std::byte* weights, int64_t col, int64_t half
   return Elements::load(weights + (col * 16 + half * 8) * Elements::kBytes);
 }
 
-// chains[half][t] += the columns first, first + Step, ...
-template <class Elements, int64_t Step, int64_t Tokens>
-inline void add_columns(const std::byte* weights, const float* x, int64_t x_stride, int64_t first,
-                        int64_t cols, __m256 (&chains)[2][Tokens]) {
+// chains[half][t] += the columns first, first + Step, ... With Ahead, what lies that many bytes
+// after two columns is asked for at each.
+template <class Elements, int64_t Step, int64_t Ahead, int64_t Tokens>
+[[gnu::always_inline]] inline void add_columns(const std::byte* weights, const float* x,
+                                               int64_t x_stride, int64_t first, int64_t cols,
+                                               __m256 (&chains)[2][Tokens]) {
   for (int64_t col = first; col < cols; col += Step) {
+    if constexpr (Ahead != 0)
+      prefetch<32 * Elements::kBytes>(weights + col * 16 * Elements::kBytes + Ahead);
     const __m256 low = load_8_rows_of<Elements>(weights, col, 0);
     const __m256 high = load_8_rows_of<Elements>(weights, col, 1);
 #pragma GCC unroll 8
@@ -59,24 +63,24 @@ inline void add_chains(const __m256 (&even)[2][Tokens], const __m256 (&odd)[2][T
 }
 
 // sums[t] += the span's even columns + its odd columns.
-template <class Elements, int64_t Tokens>
+template <class Elements, int64_t Ahead, int64_t Tokens>
 inline void add_span(const std::byte* weights, const float* x, int64_t x_stride, int64_t cols,
                      float* sums) {
   __m256 even[2][Tokens];
   __m256 odd[2][Tokens];
   clear(even);
   if constexpr (Tokens > kFewTokens) {
-    add_columns<Elements, 2>(weights, x, x_stride, 0, cols, even);
+    add_columns<Elements, 2, Ahead>(weights, x, x_stride, 0, cols, even);
     clear(odd);
-    add_columns<Elements, 2>(weights, x, x_stride, 1, cols, odd);
+    add_columns<Elements, 2, 0>(weights, x, x_stride, 1, cols, odd);
   } else {
     clear(odd);
     const int64_t whole = cols / 2 * 2;
     for (int64_t col = 0; col < whole; col += 2) {
-      add_columns<Elements, 1>(weights, x, x_stride, col, col + 1, even);
-      add_columns<Elements, 1>(weights, x, x_stride, col + 1, col + 2, odd);
+      add_columns<Elements, 1, Ahead>(weights, x, x_stride, col, col + 1, even);
+      add_columns<Elements, 1, 0>(weights, x, x_stride, col + 1, col + 2, odd);
     }
-    add_columns<Elements, 1>(weights, x, x_stride, whole, cols, even);
+    add_columns<Elements, 1, 0>(weights, x, x_stride, whole, cols, even);
   }
   add_chains(even, odd, sums);
 }
@@ -93,10 +97,10 @@ void linear_few(const LinearArgs& args, int64_t begin, int64_t end) {
       alignas(64) float sums[Tokens * 16] = {};
       const std::byte* panel = args.weights + row / 16 * args.weight_stride;
       for (int64_t col = 0; col < args.cols; col += kSpan)
-        add_span<Elements, Tokens>(panel + col * 16 * Elements::kBytes, x + col, args.cols,
-                                   span_at(args.cols, col), sums);
+        add_span<Elements, kPrefetchBytes, Tokens>(panel + col * 16 * Elements::kBytes, x + col,
+                                                   args.cols, span_at(args.cols, col), sums);
       for (int64_t t = 0; t < Tokens; ++t)
-        finish_row(args, t, row, end, sums + t * 16);
+        finish_row(args, t, row, end, true, sums + t * 16);
     }
   });
 }
@@ -106,11 +110,17 @@ template <class Elements>
 void add_tile(const std::byte* weights, const float* x, int64_t x_stride, int64_t cols,
               int64_t tokens, float* sums) {
   int64_t t = 0;
+  if (tokens >= kSpanTokens) {
+    // The next span, if the weights are read where they lie.
+    constexpr int64_t kAhead = 16 * kSpan * Elements::kBytes;
+    add_span<Elements, kAhead, kSpanTokens>(weights, x, x_stride, cols, sums);
+    t = kSpanTokens;
+  }
   for (; t + kSpanTokens <= tokens; t += kSpanTokens)
-    add_span<Elements, kSpanTokens>(weights, x + t * x_stride, x_stride, cols, sums + t * 16);
+    add_span<Elements, 0, kSpanTokens>(weights, x + t * x_stride, x_stride, cols, sums + t * 16);
   if (t == tokens) return;
   with_count<kSpanTokens - 1>(tokens - t, [&]<int64_t Tokens>() {
-    add_span<Elements, Tokens>(weights, x + t * x_stride, x_stride, cols, sums + t * 16);
+    add_span<Elements, 0, Tokens>(weights, x + t * x_stride, x_stride, cols, sums + t * 16);
   });
 }
 
@@ -130,7 +140,7 @@ void linear_by_spans(const LinearArgs& args, int64_t begin, int64_t end, Tile&& 
                               tokens, sums);
       }
       for (int64_t t = 0; t < tokens; ++t)
-        finish_row(args, token + t, row, end, sums + t * 16);
+        finish_row(args, token + t, row, end, true, sums + t * 16);
     }
   }
 }
@@ -145,9 +155,11 @@ void linear_floats(const LinearArgs& args, int64_t begin, int64_t end) {
     if constexpr (Elements::kBytes == sizeof(float)) {
       return from;
     } else {
-      for (int64_t c = 0; c < cols; ++c)
+      for (int64_t c = 0; c < cols; ++c) {
+        prefetch<16 * Elements::kBytes>(from + (kSpan + c) * 16 * Elements::kBytes);
         for (int64_t half = 0; half < 2; ++half)
           _mm256_store_ps(columns[c] + half * 8, load_8_rows_of<Elements>(from, c, half));
+      }
       return reinterpret_cast<const std::byte*>(columns);
     }
   });

@@ -51,6 +51,8 @@ struct PowerScales {  // exponents alone; halved, as the levels are doubled
 template <class Of, class Scales>
 struct GroupsCore {
   using Input = Q8G32;
+  // Of a panel for each run: its codes and its scales.
+  static constexpr int64_t kStreamBytes = Of::kRunBytes + Scales::kBytes;
 
   struct alignas(64) Tile {
     CodeTile<Of> codes;
@@ -63,7 +65,7 @@ struct GroupsCore {
   static __m256 finish_group(__m256 sum, __m256i dot, const Q8G32& x, int64_t group, __m256 scale,
                              __m256 min) {
     if constexpr (Of::kOffset != 0)
-      dot = _mm256_sub_epi32(dot, _mm256_set1_epi32(Of::kOffset * x.sums[group]));
+      dot = _mm256_sub_epi32(dot, times_offset<Of>(broadcast_4_bytes(x.sums + group)));
     sum = _mm256_fmadd_ps(_mm256_mul_ps(scale, _mm256_set1_ps(x.scales[group])),
                           _mm256_cvtepi32_ps(dot), sum);
     if constexpr (Scales::kHasMin)
@@ -71,54 +73,61 @@ struct GroupsCore {
     return sum;
   }
 
-  // One group of eight rows.
+  static int64_t groups_of(const LinearArgs& args, int64_t block) {
+    const int64_t left = runs_of(args) - block * 8;
+    return left < 8 ? left : 8;
+  }
+
+  // Some groups, of one input block, of eight rows.
   template <int64_t Tokens>
-  static void add_half(const std::byte* scales, const std::byte* run, int64_t half, int64_t group,
-                       const Q8G32* x, int64_t stride, __m256 (&sums)[Tokens]) {
+  [[gnu::always_inline]] static void add_half(const std::byte* scales, const std::byte* run,
+                                              int64_t half, const std::byte* ahead, int64_t groups,
+                                              const Q8G32* x, int64_t stride,
+                                              __m256 (&sums)[Tokens]) {
     const int8_t* in[Tokens];
-    __m256i dots[Tokens];
-#pragma GCC unroll 8
-    for (int64_t t = 0; t < Tokens; ++t) {
-      in[t] = x[t * stride].codes;
-      dots[t] = _mm256_setzero_si256();
-    }
-    __m256i codes[8];
-    Of::read(run, codes);
-    add_products<Of, 32>(codes, in, group * 32, _mm256_set1_epi16(1), dots);
-    const __m256 scale = Scales::scales(scales, half);
-    const __m256 min = Scales::mins(scales, half);
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
-      sums[t] = finish_group(sums[t], dots[t], x[t * stride], group, scale, min);
+      in[t] = x[t * stride].codes;
+    for (int64_t group = 0; group < groups; ++group) {
+      if (half == 0) prefetch<kStreamBytes>(ahead + group * kStreamBytes);
+      __m256i dots[Tokens];
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t)
+        dots[t] = _mm256_setzero_si256();
+      __m256i codes[Of::kPlanes][8];
+      Of::read(run + group * Of::kRunBytes, codes);
+      const __m256i one = _mm256_set1_epi16(1);
+      add_products<Of, 32>(codes[0], in, group * 32, one, dots);
+      if constexpr (Of::kPlanes == 2)
+        add_products<Of, 32>(codes[1], in, group * 32, upper_factor(one), dots);
+      const __m256 scale = Scales::scales(scales + group * Scales::kBytes, half);
+      const __m256 min = Scales::mins(scales + group * Scales::kBytes, half);
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t)
+        sums[t] = finish_group(sums[t], dots[t], x[t * stride], group, scale, min);
+    }
   }
 
   template <int64_t Tokens>
-  static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
-                     float* out) {
-    const std::byte* scales = nullptr;
+  [[gnu::noinline]] static void direct(const std::byte* panel, const LinearArgs& args,
+                                       const Q8G32* x, int64_t stride, float* out) {
     const std::byte* run = panel;
-    const int64_t runs = runs_of(args);
     __m256 sums[2][Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       sums[0][t] = sums[1][t] = _mm256_setzero_ps();
-    for (int64_t r = 0; r < runs; ++r, run += Of::kRunBytes, scales += Scales::kBytes) {
-      if (r % 8 == 0) {
-        scales = run;
-        run += kScaleBytes;
-      }
-      add_half(scales, run, 0, r % 8, x + r / 8, stride, sums[0]);
-      add_half(scales, run + kHalfLine, 1, r % 8, x + r / 8, stride, sums[1]);
+    for (int64_t block = 0; block < stride; ++block, run += 8 * Of::kRunBytes) {
+      const int64_t groups = groups_of(args, block);
+      const std::byte* scales = run;
+      run += kScaleBytes;
+      const std::byte* ahead = run + kPrefetchBytes;
+      add_half(scales, run, 0, ahead, groups, x + block, stride, sums[0]);
+      add_half(scales, run + kHalfLine, 1, ahead, groups, x + block, stride, sums[1]);
     }
     for (int64_t t = 0; t < Tokens; ++t) {
       _mm256_store_ps(out + t * 16, sums[0][t]);
       _mm256_store_ps(out + t * 16 + 8, sums[1][t]);
     }
-  }
-
-  static int64_t groups_of(const LinearArgs& args, int64_t block) {
-    const int64_t left = runs_of(args) - block * 8;
-    return left < 8 ? left : 8;
   }
 
   static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
@@ -133,26 +142,29 @@ struct GroupsCore {
     }
   }
 
+  // Out of line, for the registers' sake.
   template <int64_t Tokens>
-  static void add(const Tile& tile, const LinearArgs& args, int64_t block, const Q8G32* x,
-                  int64_t stride, float* sums) {
+  [[gnu::noinline]] static void add(const Tile& tile, const LinearArgs& args, int64_t block,
+                                    const Q8G32* x, int64_t stride, float* sums) {
     const int8_t* in[Tokens];
 #pragma GCC unroll 4
     for (int64_t t = 0; t < Tokens; ++t)
       in[t] = x[t * stride].codes;
-    const __m256i ones[2] = {_mm256_set1_epi16(1), _mm256_set1_epi16(1)};
+    const __m256i one = _mm256_set1_epi16(1);
+    const __m256i upper = upper_factor(one);
+    const __m256i factors[2][2] = {{one, one}, {upper, upper}};
     const int64_t groups = groups_of(args, block);
     for (int64_t group = 0; group < groups; ++group) {
       __m256i dots[2][Tokens];
 #pragma GCC unroll 4
       for (int64_t t = 0; t < Tokens; ++t)
         dots[0][t] = dots[1][t] = _mm256_setzero_si256();
-      tile.codes.template add<32>(group * 32, in, ones, dots);
+      tile.codes.template add<32>(group * 32, in, factors, dots);
 #pragma GCC unroll 4
       for (int64_t t = 0; t < Tokens; ++t)
 #pragma GCC unroll 2
         for (int64_t h = 0; h < 2; ++h) {
-          float* sum = sums + t * 16 + h * 8;
+          float* sum = sums + t * kTokenSums + h * 8;
           _mm256_store_ps(sum, finish_group(_mm256_load_ps(sum), dots[h][t], x[t * stride], group,
                                             tile.scales[group][h], tile.mins[group][h]));
         }
@@ -175,13 +187,13 @@ void linear_groups5min_avx2(const LinearArgs& args, int64_t begin, int64_t end) 
   linear_by_panels<GroupsCore<Codes<5, 0>, HalfScalesAndMins>>(args, begin, end);
 }
 void linear_groups8_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<8, 0>, HalfScales>>(args, begin, end);
+  linear_by_panels<GroupsCore<Codes<8, 128>, HalfScales>>(args, begin, end);
 }
 void linear_groups_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<4, 0, kIq4Codes, 127>, HalfScales>>(args, begin, end);
+  linear_by_panels<GroupsCore<Codes<4, 128, kIq4Codes, 241>, HalfScales>>(args, begin, end);
 }
 void linear_groups_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<4, 12, kE2m1Codes, 24>, PowerScales>>(args, begin, end);
+  linear_by_panels<GroupsCore<Codes<4, 16, kE2m1Codes, 28>, PowerScales>>(args, begin, end);
 }
 
 }  // namespace ingot::cpu

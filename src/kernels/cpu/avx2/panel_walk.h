@@ -9,7 +9,7 @@
 //   Tile                                     256 columns of a panel, unpacked
 //   direct<Tokens>(panel, args, x, stride, sums)  all columns; sums [Tokens][16], overwritten
 //   fill(panel, args, block, tile)
-//   add<Tokens>(tile, args, block, x, stride, sums)  sums [Tokens][16] += ...
+//   add<Tokens>(tile, args, block, x, stride, sums)  sums [Tokens][kTokenSums] += ...
 #pragma once
 
 #include "kernels/cpu/avx2/codes.h"
@@ -19,10 +19,12 @@
 namespace ingot::cpu {
 namespace {
 
-inline constexpr int64_t kDirectTokens = 4;   // at most; above it unpacking into a tile pays
-inline constexpr int64_t kTileTokens = 3;     // that share the loads of a tile
+inline constexpr int64_t kDirectTokens = 8;   // at most; above it unpacking into a tile pays
+inline constexpr int64_t kTileTokens = 4;     // that share the loads of a tile
+inline constexpr int64_t kTilePanels = 2;     // by which a token passes while it is in L1
 inline constexpr int64_t kBlockTokens = 192;  // that pass over one tile
 inline constexpr int64_t kBlockBytes = int64_t{512} << 10;  // of inputs, to stay in L2
+inline constexpr int64_t kTokenSums = kTilePanels * 16;
 
 // Calls function.operator()<N>() for N = count, 1 <= count <= Most.
 template <int64_t Most, class Function>
@@ -35,14 +37,36 @@ inline void with_count(int64_t count, Function&& function) {
   }
 }
 
+// Eight floats, of which those from `end` on are not touched. Masked stores are slow on some
+// machines, and whole eights the rule.
+inline __m256 load_rows(const float* from, int64_t row, int64_t end) {
+  if (end - row >= 8) return _mm256_loadu_ps(from + row);
+  return _mm256_maskload_ps(from + row, lane_mask(end - row));
+}
+inline void store_rows(float* to, int64_t row, int64_t end, __m256 values) {
+  if (end - row >= 8) return _mm256_storeu_ps(to + row, values);
+  _mm256_maskstore_ps(to + row, lane_mask(end - row), values);
+}
+
+// Sums of 16 rows: from y, or zero.
+inline void start_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
+                      bool is_begun, float* sums) {
+  for (int64_t half = 0; half < 16; half += 8) {
+    __m256 sum = _mm256_setzero_ps();
+    if (is_begun && row + half < end)
+      sum = load_rows(args.y + token * args.y_stride, row + half, end);
+    _mm256_store_ps(sums + half, sum);
+  }
+}
+
+// Sums of 16 rows to y; when they are complete, the bias is added.
 inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
-                       const float* sums) {
+                       bool is_complete, const float* sums) {
   for (int64_t half = 0; half < 16 && row + half < end; half += 8) {
-    const __m256i mask = lane_mask(end - row - half < 8 ? end - row - half : 8);
-    __m256 total = _mm256_load_ps(sums + half);
-    if (args.bias != nullptr)
-      total = _mm256_add_ps(total, _mm256_maskload_ps(args.bias + row + half, mask));
-    _mm256_maskstore_ps(args.y + token * args.y_stride + row + half, mask, total);
+    __m256 sum = _mm256_load_ps(sums + half);
+    if (is_complete && args.bias != nullptr)
+      sum = _mm256_add_ps(sum, load_rows(args.bias, row + half, end));
+    store_rows(args.y + token * args.y_stride, row + half, end, sum);
   }
 }
 
@@ -55,44 +79,65 @@ void linear_direct(const LinearArgs& args, int64_t begin, int64_t end, int64_t s
       Core::template direct<Tokens>(args.weights + row / 16 * args.weight_stride, args, x, stride,
                                     sums);
       for (int64_t t = 0; t < Tokens; ++t)
-        finish_row(args, t, row, end, sums + t * 16);
+        finish_row(args, t, row, end, true, sums + t * 16);
     }
   });
 }
 
+// A block of 256 columns by some tokens; sums [tokens][kTilePanels][16].
 template <class Core>
-void add_block(const typename Core::Tile& tile, const LinearArgs& args, int64_t block,
-               const typename Core::Input* x, int64_t stride, int64_t tokens, float* sums) {
+void add_block(const typename Core::Tile (&tiles)[kTilePanels], int64_t panels,
+               const LinearArgs& args, int64_t block, const typename Core::Input* x, int64_t stride,
+               int64_t tokens, float* sums) {
   int64_t t = 0;
   for (; t + kTileTokens <= tokens; t += kTileTokens)
-    Core::template add<kTileTokens>(tile, args, block, x + t * stride, stride, sums + t * 16);
+    for (int64_t p = 0; p < panels; ++p)
+      Core::template add<kTileTokens>(tiles[p], args, block, x + t * stride, stride,
+                                      sums + t * kTokenSums + p * 16);
   if (t == tokens) return;
   with_count<kTileTokens - 1>(tokens - t, [&]<int64_t Tokens>() {
-    Core::template add<Tokens>(tile, args, block, x + t * stride, stride, sums + t * 16);
+    for (int64_t p = 0; p < panels; ++p)
+      Core::template add<Tokens>(tiles[p], args, block, x + t * stride, stride,
+                                 sums + t * kTokenSums + p * 16);
   });
+}
+
+// Some tokens by columns [first, last) of blocks, by all rows. What came of the columns before is
+// in y.
+template <class Core>
+void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride, int64_t token,
+                 int64_t tokens, int64_t first, int64_t last) {
+  const auto* x = reinterpret_cast<const typename Core::Input*>(args.x) + token * stride;
+  alignas(64) float sums[kBlockTokens * kTokenSums];
+  typename Core::Tile tiles[kTilePanels];
+  for (int64_t row = begin; row < end; row += kTokenSums) {
+    const int64_t panels = end - row > 16 * (kTilePanels - 1) ? kTilePanels : (end - row + 15) / 16;
+    const std::byte* panel = args.weights + row / 16 * args.weight_stride;
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t p = 0; p < panels; ++p)
+        start_row(args, token + t, row + p * 16, end, first > 0, sums + t * kTokenSums + p * 16);
+    for (int64_t block = first; block < last; ++block) {
+      for (int64_t p = 0; p < panels; ++p)
+        Core::fill(panel + p * args.weight_stride, args, block, tiles[p]);
+      add_block<Core>(tiles, panels, args, block, x + block, stride, tokens, sums);
+    }
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t p = 0; p < panels; ++p)
+        finish_row(args, token + t, row + p * 16, end, last == stride,
+                   sums + t * kTokenSums + p * 16);
+  }
 }
 
 template <class Core>
 void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
-  const auto* x = reinterpret_cast<const typename Core::Input*>(args.x);
-  const int64_t row_bytes = stride * static_cast<int64_t>(sizeof(typename Core::Input));
-  int64_t block_tokens = kBlockBytes / row_bytes / kTileTokens * kTileTokens;
-  if (block_tokens < 8 * kTileTokens) block_tokens = 8 * kTileTokens;
-  if (block_tokens > kBlockTokens) block_tokens = kBlockTokens;
-  alignas(64) float sums[kBlockTokens * 16];
-  typename Core::Tile tile;
-  for (int64_t token = 0; token < args.tokens; token += block_tokens) {
+  for (int64_t token = 0; token < args.tokens; token += kBlockTokens) {
     const int64_t left = args.tokens - token;
-    const int64_t tokens = left < block_tokens ? left : block_tokens;
-    for (int64_t row = begin; row < end; row += 16) {
-      const std::byte* panel = args.weights + row / 16 * args.weight_stride;
-      __builtin_memset(sums, 0, static_cast<size_t>(tokens * 16) * sizeof(float));
-      for (int64_t block = 0; block < stride; ++block) {
-        Core::fill(panel, args, block, tile);
-        add_block<Core>(tile, args, block, x + token * stride + block, stride, tokens, sums);
-      }
-      for (int64_t t = 0; t < tokens; ++t)
-        finish_row(args, token + t, row, end, sums + t * 16);
+    const int64_t tokens = left < kBlockTokens ? left : kBlockTokens;
+    const int64_t block_bytes = tokens * static_cast<int64_t>(sizeof(typename Core::Input));
+    const int64_t most = kBlockBytes / block_bytes;
+    for (int64_t first = 0; first < stride; first += most) {
+      const int64_t last = stride - first < most ? stride : first + most;
+      add_columns<Core>(args, begin, end, stride, token, tokens, first, last);
     }
   }
 }

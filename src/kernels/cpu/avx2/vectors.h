@@ -44,27 +44,6 @@ namespace {
   return _mm256_add_ps(_mm256_blend_ps(twos[0], twos[1], 0xAA),
                        _mm256_permute_ps(_mm256_blend_ps(twos[1], twos[0], 0xAA), 0xB1));
 }
-// Two vectors to one with half the terms, by unpacking: faster than the horizontal adds on all that
-// were measured. From 32-bit lanes of a and b to lanes a b a b; then from a b and c d to a b c d.
-[[maybe_unused]] inline __m256i fold_2(__m256i a, __m256i b) {
-  return _mm256_add_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
-}
-[[maybe_unused]] inline __m256i fold_4(__m256i ab, __m256i cd) {
-  return _mm256_add_epi32(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
-}
-[[maybe_unused]] inline __m256i sum_lanes_of_8(const __m256i (&v)[8]) {
-  const __m256i low = fold_4(fold_2(v[0], v[1]), fold_2(v[2], v[3]));
-  const __m256i high = fold_4(fold_2(v[4], v[5]), fold_2(v[6], v[7]));
-  return _mm256_add_epi32(_mm256_permute2x128_si256(low, high, 0x20),
-                          _mm256_permute2x128_si256(low, high, 0x31));
-}
-// Lane 0: the sum of a; lane 1: of b.
-[[maybe_unused]] inline __m128i sum_lanes_of_2(__m256i a, __m256i b) {
-  const __m256i folded = fold_2(a, b);
-  const __m128i half =
-      _mm_add_epi32(_mm256_castsi256_si128(folded), _mm256_extracti128_si256(folded, 1));
-  return _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4E));
-}
 
 // The first `count` < 8 lanes on.
 [[maybe_unused]] inline __m256i lane_mask(int64_t count) {
@@ -74,9 +53,6 @@ namespace {
 
 [[maybe_unused]] inline __m128i load_16_bytes(const void* from) {
   return _mm_loadu_si128(static_cast<const __m128i*>(from));
-}
-[[maybe_unused]] inline __m256i load_32_bytes(const void* from) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(from));
 }
 // Up to 7 two-byte elements, zeros after them.
 [[maybe_unused]] inline __m128i load_some_words(const void* from, int64_t count) {
