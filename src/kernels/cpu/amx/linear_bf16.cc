@@ -18,6 +18,7 @@ struct alignas(64) Sums {
 template <int64_t TokenTiles, int64_t Panels>
 inline void multiply(const LinearArgs& args, const std::byte* panel, const std::byte* x,
                      int64_t x_bytes, int64_t height, Sums& sums) {
+  settle_memory();
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);

@@ -57,6 +57,7 @@ struct alignas(64) Sums {
 
 inline void multiply(const Folded* folded, int64_t panels, const int8_t* x, int64_t x_bytes,
                      Sums& sums) {
+  settle_memory();
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);

@@ -16,6 +16,7 @@ struct alignas(64) Sums {
 // 32 columns into a sum tile and out to memory. Two of each register, so that one group's sums are
 // scaled while the next are made; the instructions want them as literals.
 inline void multiply_even(const __m512i* codes, const int8_t* x, int64_t x_bytes, Sums& sums) {
+  settle_memory();
   _tile_zero(0);
   _tile_loadd(4, x, x_bytes);
   _tile_loadd(6, codes, 64);
@@ -23,6 +24,7 @@ inline void multiply_even(const __m512i* codes, const int8_t* x, int64_t x_bytes
   _tile_stored(0, sums.tiles[0], 64);
 }
 inline void multiply_odd(const __m512i* codes, const int8_t* x, int64_t x_bytes, Sums& sums) {
+  settle_memory();
   _tile_zero(1);
   _tile_loadd(5, x, x_bytes);
   _tile_loadd(7, codes, 64);

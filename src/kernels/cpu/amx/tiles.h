@@ -13,6 +13,11 @@ namespace {
 
 inline constexpr int64_t kTileTokens16 = 16;
 
+// Compilers do not know that tile loads read memory: what they are to see must be there before.
+inline void settle_memory() {
+  asm volatile("" ::: "memory");
+}
+
 class TileShapes {
  public:
   // `tokens` rows of sums and of inputs, each input `column_bytes` long (64 at most).
