@@ -19,6 +19,7 @@
 #include "engine/engine_core.h"
 #include "engine/solo.h"
 #include "oracle_files.h"
+#include "wanted_targets.h"
 
 namespace ingot {
 namespace {
@@ -301,14 +302,16 @@ const std::set<std::string> kModels = {
     "public-phi3-longrope", "public-llama-rope-dynamic", "public-mistral-swa"};
 
 // Full attention, sliding windows, and a rope that depends on the prompt's length.
-std::vector<std::shared_ptr<const Model>> models() {
+std::vector<std::shared_ptr<const Model>> models(TargetSet targets) {
   std::vector<std::shared_ptr<const Model>> found;
   for (const std::filesystem::path& folder : testing::oracle_folders("models", "config.json")) {
     const std::string name = folder.filename().string();
     if (!kModels.contains(name)) continue;
     auto checkpoint = Checkpoint::open(folder);
     EXPECT_TRUE(checkpoint.is_ok()) << checkpoint.status().message();
-    auto model = Model::load(*checkpoint, {});
+    ModelOptions options;
+    options.targets = targets;
+    auto model = Model::load(*checkpoint, options);
     EXPECT_TRUE(model.is_ok()) << model.status().message();
     found.push_back(*model);
   }
@@ -318,7 +321,9 @@ std::vector<std::shared_ptr<const Model>> models() {
 class EngineEquality : public ::testing::TestWithParam<KvCacheType> {};
 
 TEST_P(EngineEquality, HoldsForRandomWorkloads) {
-  const auto all = models();
+  const auto targets = testing::wanted_targets();
+  if (!targets.is_ok()) GTEST_SKIP() << targets.status().message();
+  const auto all = models(*targets);
   ASSERT_GE(all.size(), 2U);
   const char* wanted = std::getenv("INGOT_EQUALITY_TRIALS");
   const uint64_t trials = wanted == nullptr ? 24 : std::strtoull(wanted, nullptr, 10);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "model/decoder.h"
 #include "oracle_files.h"
+#include "wanted_targets.h"
 
 namespace ingot {
 namespace {
@@ -31,7 +32,11 @@ class Invariance : public ::testing::TestWithParam<fs::path> {
   void SetUp() override {
     auto checkpoint = Checkpoint::open(GetParam());
     ASSERT_TRUE(checkpoint.is_ok()) << checkpoint.status().message();
-    auto model = Model::load(*checkpoint, {});
+    const auto targets = testing::wanted_targets();
+    if (!targets.is_ok()) GTEST_SKIP() << targets.status().message();
+    ModelOptions options;
+    options.targets = *targets;
+    auto model = Model::load(*checkpoint, options);
     ASSERT_TRUE(model.is_ok()) << model.status().message();
     model_ = *model;
   }

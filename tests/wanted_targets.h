@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels a test runs on: all of the machine's, or those that INGOT_TEST_KERNELS names. The
+// build registers the tests of equality once for each target; where the machine lacks one, they say
+// so and are skipped.
+#pragma once
+
+#include <cstdlib>
+
+#include "kernels/target.h"
+
+namespace ingot::testing {
+
+inline Result<TargetSet> wanted_targets() {
+  const char* name = std::getenv("INGOT_TEST_KERNELS");
+  return TargetSet::parse(name == nullptr ? "auto" : name);
+}
+
+}  // namespace ingot::testing
