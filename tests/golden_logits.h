@@ -30,8 +30,9 @@ class Goldens {
   size_t prompts() const { return json_["prompts"].size(); }
   std::vector<TokenId> ids(size_t prompt) const;
   // The largest difference over all positions: best eight logits, log-probability of the next
-  // token, and every logit of the last position.
+  // token where the oracle has it, and every logit of the last position.
   Result<double> worst_difference(Solo& solo, size_t prompt) const;
+  const std::map<std::string, std::vector<float>>& arrays() const { return values_; }
 
  private:
   const std::vector<float>& values(size_t prompt, const std::string& name) const;

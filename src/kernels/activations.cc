@@ -26,17 +26,51 @@ void Activations::set(const float* x, int64_t tokens, int64_t cols) {
   cols_ = cols;
   for (Packed& packed : packed_)
     packed.is_ready = false;
+  for (const auto& ordered : ordered_)
+    ordered->order = nullptr;
 }
 
-const std::byte* Activations::rows(ActivationLayout layout, const Exec& exec) {
-  if (layout == ActivationLayout::kF32) return reinterpret_cast<const std::byte*>(x_);
-  Packed& packed = packed_[static_cast<size_t>(layout)];
+const std::byte* Activations::rows(ActivationLayout layout, const Exec& exec,
+                                   const ColumnOrder* order) {
+  if (order == nullptr) return form(layout, x_, packed_, exec);
+  Ordered& input = ordered(*order, exec);
+  return form(layout, input.x.data(), input.forms, exec);
+}
+
+Activations::Ordered& Activations::ordered(const ColumnOrder& order, const Exec& exec) {
+  INGOT_CHECK(order.size() == static_cast<size_t>(cols_));
+  Ordered* free = nullptr;
+  for (const auto& ordered : ordered_) {
+    if (ordered->order == &order) return *ordered;
+    if (ordered->order == nullptr) free = ordered.get();
+  }
+  if (free == nullptr) free = ordered_.emplace_back(std::make_unique<Ordered>()).get();
+  free->order = &order;
+  for (Packed& packed : free->forms)
+    packed.is_ready = false;
+  const auto size = static_cast<size_t>(tokens_ * cols_);
+  if (free->x.size() < size) free->x.resize(size);
+  exec.for_ranges(tokens_, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t token = begin; token < end; ++token) {
+      const float* from = x_ + token * cols_;
+      float* to = free->x.data() + token * cols_;
+      for (int64_t i = 0; i < cols_; ++i)
+        to[i] = from[order[static_cast<size_t>(i)]];
+    }
+  });
+  return *free;
+}
+
+const std::byte* Activations::form(ActivationLayout layout, const float* x, Forms& forms,
+                                   const Exec& exec) {
+  if (layout == ActivationLayout::kF32) return reinterpret_cast<const std::byte*>(x);
+  Packed& packed = forms[static_cast<size_t>(layout)];
   if (packed.is_ready) return packed.bytes.data();
   INGOT_CHECK(cols_ % activation_group(layout) == 0);
   const size_t size = activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_);
   if (packed.bytes.size() < size) packed.bytes.resize(size);
   const PackKernel* kernel = choose_pack(layout, targets_);
-  const PackArgs args{x_, cols_, packed.bytes.data()};
+  const PackArgs args{x, cols_, packed.bytes.data()};
   exec.for_ranges(tokens_, 1, [&](int64_t begin, int64_t end) { kernel->run(args, begin, end); });
   packed.is_ready = true;
   return packed.bytes.data();

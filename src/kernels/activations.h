@@ -6,12 +6,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "kernels/activation_layout.h"
 #include "kernels/exec.h"
 #include "kernels/target.h"
+#include "tensor/quant_tensor.h"
 
 namespace ingot {
 
@@ -44,8 +46,10 @@ class Activations {
   explicit Activations(TargetSet targets) : targets_(targets) {}
   // A new input: forgets the packed forms of the previous one. x must live until the next set().
   void set(const float* x, int64_t tokens, int64_t cols);
-  // Rows of the asked layout, packed now if they are not yet.
-  const std::byte* rows(ActivationLayout layout, const Exec& exec);
+  // Rows of the asked layout, packed now if they are not yet; where an order is given, column i is
+  // x's column order[i]. Orders are told apart by their address.
+  const std::byte* rows(ActivationLayout layout, const Exec& exec,
+                        const ColumnOrder* order = nullptr);
   int64_t tokens() const { return tokens_; }
   int64_t cols() const { return cols_; }
 
@@ -58,7 +62,17 @@ class Activations {
     std::vector<std::byte> bytes;
     bool is_ready = false;
   };
-  std::array<Packed, kActivationLayouts> packed_;
+  using Forms = std::array<Packed, kActivationLayouts>;
+  struct Ordered {
+    const ColumnOrder* order = nullptr;  // null: free, its buffers wait for the next
+    std::vector<float> x;
+    Forms forms;
+  };
+  Ordered& ordered(const ColumnOrder& order, const Exec& exec);
+  const std::byte* form(ActivationLayout layout, const float* x, Forms& forms, const Exec& exec);
+
+  Forms packed_;
+  std::vector<std::unique_ptr<Ordered>> ordered_;
 };
 
 }  // namespace ingot

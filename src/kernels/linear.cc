@@ -55,18 +55,56 @@ Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bi
   linear.weight_bytes_ = weights.bytes.size();
   if (!linear.is_packed()) return linear;
 
-  const int64_t panels = panels_of(linear.rows_);
-  const Packing packing = linear.kernel_->packing;
-  linear.weight_stride_ = panel_shape(packing, linear.cols_).panel;
-  linear.weight_bytes_ = static_cast<size_t>(panels * linear.weight_stride_);
-  INGOT_TRY(std::byte * packed, memory.allocate(linear.weight_bytes_));
-  const PanelSource source{weights.layout, weights.bytes.data(),
-                           static_cast<int64_t>(weights.row_bytes()), linear.rows_, linear.cols_};
-  const PanelPacker pack = choose_packer(targets);
-  exec.for_ranges(panels, 1,
-                  [&](int64_t begin, int64_t end) { pack(source, packing, begin, end, packed); });
-  linear.weights_ = packed;
+  INGOT_TRY(linear.pack({weights.layout, weights.bytes.data(),
+                         static_cast<int64_t>(weights.row_bytes()), linear.rows_, linear.cols_},
+                        targets, memory, exec));
   return linear;
+}
+
+Result<Linear> Linear::bind(const QuantTensor& weights, std::span<const float> bias,
+                            TargetSet targets, WeightMemory& memory, const Exec& exec) {
+  INGOT_TRY(weights.check());
+  const QuantScheme& scheme = weights.scheme;
+  const Packing packing = packing_of(weights);
+  if (packing == Packing::kRows) {
+    return Status::unsupported(
+        "no kernel has weights of {} bits with {} columns a group and {} a row; groups must be "
+        "multiples of {}",
+        scheme.bits, scheme.group_columns, weights.cols,
+        scheme.meaning == CodeMeaning::kE4m3 ? kSpanColumns : kRunColumns);
+  }
+  Linear linear;
+  linear.rows_ = weights.matrix_rows();
+  linear.cols_ = weights.cols;
+  if (!bias.empty() && bias.size() != static_cast<size_t>(linear.rows_)) {
+    return Status::invalid_data("a bias of {} values for a weight of {} rows", bias.size(),
+                                linear.rows_);
+  }
+  linear.kernel_ = choose_linear(packing, targets);
+  linear.bias_ = bias;
+  linear.column_order_ = weights.column_order;
+  INGOT_TRY(linear.pack({.layout = Layout::kU8,
+                         .weights = nullptr,
+                         .row_bytes = 0,
+                         .rows = linear.rows_,
+                         .cols = linear.cols_,
+                         .quant = &weights},
+                        targets, memory, exec));
+  return linear;
+}
+
+Status Linear::pack(const PanelSource& source, TargetSet targets, WeightMemory& memory,
+                    const Exec& exec) {
+  const int64_t panels = panels_of(rows_);
+  const Packing packing = kernel_->packing;
+  weight_stride_ = panel_shape(packing, cols_).panel;
+  weight_bytes_ = static_cast<size_t>(panels * weight_stride_);
+  INGOT_TRY(std::byte * packed, memory.allocate(weight_bytes_));
+  const PanelPacker packer = choose_packer(targets);
+  exec.for_ranges(panels, 1,
+                  [&](int64_t begin, int64_t end) { packer(source, packing, begin, end, packed); });
+  weights_ = packed;
+  return Status::ok();
 }
 
 LinearArgs Linear::args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
@@ -77,7 +115,7 @@ LinearArgs Linear::args(const Exec& exec, Activations& x, float* y, int64_t y_st
       .weight_stride = weight_stride_,
       .rows = rows_,
       .cols = cols_,
-      .x = x.rows(kernel_->activation, exec),
+      .x = x.rows(kernel_->activation, exec, column_order_.get()),
       .tokens = x.tokens(),
       .y = y,
       .y_stride = y_stride,

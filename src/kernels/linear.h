@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "blocks/layout.h"
@@ -14,6 +15,7 @@
 #include "kernels/panel.h"
 #include "kernels/target.h"
 #include "kernels/weight_memory.h"
+#include "tensor/quant_tensor.h"
 #include "tensor/tensor_view.h"
 
 namespace ingot {
@@ -45,6 +47,7 @@ std::span<const LinearKernel> linear_kernels();
 // Best kernel for a weight of this layout and width; null only for layouts that are no weights
 // (integers). Falls back to decoding rows to float where a layout has no packing.
 const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets);
+const LinearKernel* choose_linear(Packing packing, TargetSet targets);
 
 // A weight with its kernel, packed and bound at load: the only thing the decoder sees. Immutable;
 // thread-safe.
@@ -54,6 +57,10 @@ class Linear {
   // Packs the weight into `memory`, which must outlive it, as must `bias` (may be empty); a weight
   // that is used as it lies in the file (see is_packed) must outlive it too.
   static Result<Linear> bind(const TensorView& weights, std::span<const float> bias,
+                             TargetSet targets, WeightMemory& memory, const Exec& exec);
+
+  // The same of a weight whose scales lie apart; it is always packed.
+  static Result<Linear> bind(const QuantTensor& weights, std::span<const float> bias,
                              TargetSet targets, WeightMemory& memory, const Exec& exec);
 
   bool is_bound() const { return kernel_ != nullptr; }
@@ -66,6 +73,7 @@ class Linear {
   void run(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
 
  private:
+  Status pack(const PanelSource& source, TargetSet targets, WeightMemory& memory, const Exec& exec);
   LinearArgs args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
 
   const LinearKernel* kernel_ = nullptr;
@@ -74,6 +82,7 @@ class Linear {
   int64_t weight_stride_ = 0;
   size_t weight_bytes_ = 0;
   std::span<const float> bias_;
+  std::shared_ptr<const ColumnOrder> column_order_;  // of the inputs, or null
   int64_t rows_ = 0;
   int64_t cols_ = 0;
 

@@ -48,6 +48,13 @@ float element_at(const std::byte* panel, int64_t index) {
 
 float weight_at(const std::byte* panel, Packing packing, int64_t row, int64_t col) {
   const int64_t at = col * kPanelRows + row;
+  if (packing == Packing::kF8) {
+    const int64_t span = col / kSpanColumns;
+    const std::byte* scales = panel + span * (kSpanColumns + 4) * kPanelRows;
+    const std::byte* codes = scales + 4 * kPanelRows;
+    const auto code = std::to_integer<uint8_t>(codes[col % kSpanColumns * kPanelRows + row]);
+    return to_float(Float8E4M3{code}) * (element_at<float>(scales, row) / 256);
+  }
   if (packing == Packing::kF32) return element_at<float>(panel, at);
   if (packing == Packing::kF16) return element_at<Half>(panel, at);
   if (packing == Packing::kBF16) return element_at<BFloat16>(panel, at);

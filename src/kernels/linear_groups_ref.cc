@@ -3,6 +3,7 @@
 // codes are summed as integers, so only the sum over groups is rounded: one fused multiply-add per
 // group (and one for its minimum), in sequence. The fast twins do the same operations and give the
 // same bits.
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -15,6 +16,7 @@ void read_run(const std::byte* run, const PackingInfo& facts, int64_t row, int (
   for (int64_t i = 0; i < 32; ++i) {
     const int code = panel_code(run, facts.bits, row, i);
     values[i] = facts.levels != nullptr ? facts.levels[code] : code - facts.offset;
+    if (facts.low_levels != nullptr) values[i] = 128 * values[i] + facts.low_levels[code];
   }
 }
 
@@ -22,7 +24,8 @@ namespace {
 
 struct GroupScale {
   float scale;
-  float min;
+  float min = 0;
+  int zero = 0;
 };
 
 Half half_at(const std::byte* from, int64_t index) {
@@ -32,12 +35,21 @@ Half half_at(const std::byte* from, int64_t index) {
 }
 
 GroupScale scale_at(const std::byte* scales, const PackingInfo& facts, int64_t row) {
-  if (facts.scale_bytes == kPanelRows) {  // a power of two; the levels are doubled to be whole
-    return {to_float(Float8E8M0{std::to_integer<uint8_t>(scales[row])}) * 0.5F, 0};
+  uint32_t word = 0;
+  switch (facts.form) {
+    case ScaleForm::kPowers:  // the levels are doubled to be whole
+      return {to_float(Float8E8M0{std::to_integer<uint8_t>(scales[row])}) * 0.5F};
+    case ScaleForm::kHalvesAndMins:
+      return {to_float(half_at(scales, row)), to_float(half_at(scales, kPanelRows + row))};
+    case ScaleForm::kZeros:
+      std::memcpy(&word, scales + row * 4, sizeof(word));
+      return {std::bit_cast<float>(word & ~0xFFu), 0, static_cast<int>(word & 0xFF)};
+    case ScaleForm::kFloats:
+      std::memcpy(&word, scales + row * 4, sizeof(word));
+      return {std::bit_cast<float>(word)};
+    default:
+      return {to_float(half_at(scales, row))};
   }
-  const bool has_min = facts.scale_bytes == 4 * kPanelRows;
-  return {to_float(half_at(scales, row)),
-          has_min ? to_float(half_at(scales, kPanelRows + row)) : 0.0F};
 }
 
 }  // namespace
@@ -46,7 +58,7 @@ void linear_groups(const LinearArgs& args, Packing packing, int64_t begin, int64
   const PackingInfo& facts = info(packing);
   const PanelShape shape = panel_shape(packing, args.cols);
   const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
-  const bool has_min = facts.scale_bytes == 4 * kPanelRows;
+  const bool has_min = facts.form == ScaleForm::kHalvesAndMins;
   for (int64_t row = begin; row < end; ++row) {
     const std::byte* panel = args.weights + row / kPanelRows * args.weight_stride;
     for (int64_t token = 0; token < args.tokens; ++token) {
@@ -58,7 +70,7 @@ void linear_groups(const LinearArgs& args, Packing packing, int64_t begin, int64
         const GroupScale scale = scale_at(panel + i / 8 * shape.block + i % 8 * facts.scale_bytes,
                                           facts, row % kPanelRows);
         const Q8G32& in = x[i / 8];
-        int sum = 0;
+        int sum = -scale.zero * in.sums[i % 8];
         for (int64_t j = 0; j < 32; ++j)
           sum += codes[j] * in.codes[i % 8 * 32 + j];
         total = std::fma(scale.scale * in.scales[i % 8], static_cast<float>(sum), total);

@@ -51,6 +51,7 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_f32_avx512", kF32, Target::kAvx512, kX32, cpu::linear_f32_avx512},
     {"linear_f16_avx512", kF16, Target::kAvx512, kX32, cpu::linear_f16_avx512},
     {"linear_bf16_avx512", kBF16, Target::kAvx512, kX32, cpu::linear_bf16_avx512},
+    {"linear_f8_avx512", kF8, Target::kAvx512, kX32, cpu::linear_f8_avx512},
     {"linear_groups4_avx512", kGroups4, Target::kAvx512, kX8G32, cpu::linear_groups4_avx512},
     {"linear_groups4min_avx512", kGroups4Min, Target::kAvx512, kX8G32,
      cpu::linear_groups4min_avx512},
@@ -62,6 +63,16 @@ constexpr LinearKernel kLinearKernels[] = {
      cpu::linear_groups_iq4_avx512},
     {"linear_groups_fp4_avx512", kGroupsFp4, Target::kAvx512, kX8G32,
      cpu::linear_groups_fp4_avx512},
+    {"linear_groups2zero_avx512", kGroups2Zero, Target::kAvx512, kX8G32,
+     cpu::linear_groups2zero_avx512},
+    {"linear_groups3zero_avx512", kGroups3Zero, Target::kAvx512, kX8G32,
+     cpu::linear_groups3zero_avx512},
+    {"linear_groups4zero_avx512", kGroups4Zero, Target::kAvx512, kX8G32,
+     cpu::linear_groups4zero_avx512},
+    {"linear_groups8zero_avx512", kGroups8Zero, Target::kAvx512, kX8G32,
+     cpu::linear_groups8zero_avx512},
+    {"linear_groups_nf4_avx512", kGroupsNf4, Target::kAvx512, kX8G32,
+     cpu::linear_groups_nf4_avx512},
     {"linear_blocks2min_avx512", kBlocks2Min, Target::kAvx512, kX8G256,
      cpu::linear_blocks2min_avx512},
     {"linear_blocks3_avx512", kBlocks3, Target::kAvx512, kX8G256, cpu::linear_blocks3_avx512},
@@ -76,6 +87,7 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_f32_avx2", kF32, Target::kAvx2, kX32, cpu::linear_f32_avx2},
     {"linear_f16_avx2", kF16, Target::kAvx2, kX32, cpu::linear_f16_avx2},
     {"linear_bf16_avx2", kBF16, Target::kAvx2, kX32, cpu::linear_bf16_avx2},
+    {"linear_f8_avx2", kF8, Target::kAvx2, kX32, cpu::linear_f8_avx2},
     {"linear_groups4_avx2", kGroups4, Target::kAvx2, kX8G32, cpu::linear_groups4_avx2},
     {"linear_groups4min_avx2", kGroups4Min, Target::kAvx2, kX8G32, cpu::linear_groups4min_avx2},
     {"linear_groups5_avx2", kGroups5, Target::kAvx2, kX8G32, cpu::linear_groups5_avx2},
@@ -83,6 +95,11 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_groups8_avx2", kGroups8, Target::kAvx2, kX8G32, cpu::linear_groups8_avx2},
     {"linear_groups_iq4_avx2", kGroupsIq4, Target::kAvx2, kX8G32, cpu::linear_groups_iq4_avx2},
     {"linear_groups_fp4_avx2", kGroupsFp4, Target::kAvx2, kX8G32, cpu::linear_groups_fp4_avx2},
+    {"linear_groups2zero_avx2", kGroups2Zero, Target::kAvx2, kX8G32, cpu::linear_groups2zero_avx2},
+    {"linear_groups3zero_avx2", kGroups3Zero, Target::kAvx2, kX8G32, cpu::linear_groups3zero_avx2},
+    {"linear_groups4zero_avx2", kGroups4Zero, Target::kAvx2, kX8G32, cpu::linear_groups4zero_avx2},
+    {"linear_groups8zero_avx2", kGroups8Zero, Target::kAvx2, kX8G32, cpu::linear_groups8zero_avx2},
+    {"linear_groups_nf4_avx2", kGroupsNf4, Target::kAvx2, kX8G32, cpu::linear_groups_nf4_avx2},
     {"linear_blocks2min_avx2", kBlocks2Min, Target::kAvx2, kX8G256, cpu::linear_blocks2min_avx2},
     {"linear_blocks3_avx2", kBlocks3, Target::kAvx2, kX8G256, cpu::linear_blocks3_avx2},
     {"linear_blocks4min_avx2", kBlocks4Min, Target::kAvx2, kX8G256, cpu::linear_blocks4min_avx2},
@@ -130,6 +147,7 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_f16_ref", kF16, Target::kScalar, kX32, of<ref::linear_floats, kF16>},
     {"linear_bf16_ref", kBF16, Target::kScalar, kX32, of<ref::linear_floats, kBF16>},
     {"linear_bf16pairs_ref", kBF16Pairs, Target::kScalar, kX16, of<ref::linear_floats, kBF16Pairs>},
+    {"linear_f8_ref", kF8, Target::kScalar, kX32, of<ref::linear_floats, kF8>},
     {"linear_groups4_ref", kGroups4, Target::kScalar, kX8G32, of<ref::linear_groups, kGroups4>},
     {"linear_groups4min_ref", kGroups4Min, Target::kScalar, kX8G32,
      of<ref::linear_groups, kGroups4Min>},
@@ -141,6 +159,16 @@ constexpr LinearKernel kLinearKernels[] = {
      of<ref::linear_groups, kGroupsIq4>},
     {"linear_groups_fp4_ref", kGroupsFp4, Target::kScalar, kX8G32,
      of<ref::linear_groups, kGroupsFp4>},
+    {"linear_groups2zero_ref", kGroups2Zero, Target::kScalar, kX8G32,
+     of<ref::linear_groups, kGroups2Zero>},
+    {"linear_groups3zero_ref", kGroups3Zero, Target::kScalar, kX8G32,
+     of<ref::linear_groups, kGroups3Zero>},
+    {"linear_groups4zero_ref", kGroups4Zero, Target::kScalar, kX8G32,
+     of<ref::linear_groups, kGroups4Zero>},
+    {"linear_groups8zero_ref", kGroups8Zero, Target::kScalar, kX8G32,
+     of<ref::linear_groups, kGroups8Zero>},
+    {"linear_groups_nf4_ref", kGroupsNf4, Target::kScalar, kX8G32,
+     of<ref::linear_groups, kGroupsNf4>},
     {"linear_blocks2min_ref", kBlocks2Min, Target::kScalar, kX8G256,
      of<ref::linear_blocks, kBlocks2Min>},
     {"linear_blocks3_ref", kBlocks3, Target::kScalar, kX8G256, of<ref::linear_blocks, kBlocks3>},
@@ -167,7 +195,10 @@ std::span<const LinearKernel> linear_kernels() {
 
 const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets) {
   if (!is_weight(layout)) return nullptr;
-  const Packing packing = packing_of(layout, cols, targets);
+  return choose_linear(packing_of(layout, cols, targets), targets);
+}
+
+const LinearKernel* choose_linear(Packing packing, TargetSet targets) {
   const auto it = std::ranges::find_if(kLinearKernels, [&](const LinearKernel& kernel) {
     return kernel.packing == packing && targets.has(kernel.target);
   });

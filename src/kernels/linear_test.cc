@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/test_quant.h"
 #include "kernels/test_random.h"
 
 namespace ingot {
@@ -14,8 +15,43 @@ namespace {
 
 constexpr float kEpsilon = std::numeric_limits<float>::epsilon();
 
+// What a kernel multiplies: a layout of GGUF or safetensors, or a packing of weights whose scales
+// lie apart.
+struct Kind {
+  Layout layout = Layout::kU8;
+  Packing packing = Packing::kRows;
+  bool is_quant() const { return is_quant_packing(packing); }
+  int64_t unit() const {
+    if (packing == Packing::kF8) return 1;
+    return is_quant() ? 32 : static_cast<int64_t>(info(layout).block_elements);
+  }
+  std::string name() const {
+    return is_quant() ? info(packing).name : std::string(info(layout).name);
+  }
+};
+
 // A weight matrix with inputs and a bias, decoded as well.
 struct Problem {
+  Problem(Random& random, const Kind& kind, int64_t row_count, int64_t col_count,
+          int64_t token_count)
+      : layout(kind.layout),
+        rows(row_count),
+        cols(col_count),
+        tokens(token_count),
+        x(random.normals(token_count * col_count)),
+        bias(random.normals(row_count)),
+        decoded(static_cast<size_t>(row_count * col_count)) {
+    if (kind.is_quant()) {
+      quant = std::make_shared<RandomQuant>(random_quant(random, kind.packing, rows, cols));
+      for (int64_t row = 0; row < rows; ++row)
+        dequantize_row(
+            quant->tensor, row,
+            std::span(decoded).subspan(static_cast<size_t>(row * cols), static_cast<size_t>(cols)));
+    } else {
+      weights = random.weights(layout, rows * cols);
+      dequantize(layout, weights, decoded);
+    }
+  }
   Problem(Random& random, Layout kind, int64_t row_count, int64_t col_count, int64_t token_count)
       : layout(kind),
         rows(row_count),
@@ -46,6 +82,7 @@ struct Problem {
   std::vector<float> x;
   std::vector<float> bias;
   std::vector<float> decoded;
+  std::shared_ptr<const RandomQuant> quant;  // in place of `weights`, or null
 };
 
 // y [tokens, rows] of one kernel, rows in pieces of `piece`, all tokens at once.
@@ -58,7 +95,8 @@ std::vector<float> run(const LinearKernel& kernel, const Problem& problem, int64
   LinearArgs args{
       .layout = problem.layout,
       .weights = problem.weights.data(),
-      .weight_stride = static_cast<int64_t>(problem.view().row_bytes()),
+      .weight_stride =
+          problem.quant != nullptr ? 0 : static_cast<int64_t>(problem.view().row_bytes()),
       .rows = problem.rows,
       .cols = problem.cols,
       .x = x.rows(kernel.activation, exec),
@@ -69,8 +107,9 @@ std::vector<float> run(const LinearKernel& kernel, const Problem& problem, int64
   };
   std::vector<std::byte> packed;
   if (kernel.packing != Packing::kRows) {
-    const PanelSource source{problem.layout, args.weights, args.weight_stride, problem.rows,
-                             problem.cols};
+    const PanelSource source{
+        problem.layout, args.weights, args.weight_stride,
+        problem.rows,   problem.cols, problem.quant != nullptr ? &problem.quant->tensor : nullptr};
     const int64_t panels = (problem.rows + kPanelRows - 1) / kPanelRows;
     args.weight_stride = panel_shape(kernel.packing, problem.cols).panel;
     packed.resize(static_cast<size_t>(panels * args.weight_stride), std::byte{0xFF});
@@ -93,18 +132,19 @@ bool is_float(ActivationLayout layout) {
   return layout == ActivationLayout::kF32 || layout == ActivationLayout::kBF16;
 }
 
-// The layouts whose weights a kernel takes.
-std::vector<Layout> layouts_of(const LinearKernel& kernel) {
-  std::vector<Layout> layouts;
+// The kinds of weights a kernel takes.
+std::vector<Kind> kinds_of(const LinearKernel& kernel) {
+  if (is_quant_packing(kernel.packing)) return {{Layout::kU8, kernel.packing}};
+  std::vector<Kind> kinds;
   for (size_t i = 0; i < kLayoutCount; ++i) {
     const auto layout = static_cast<Layout>(i);
     const LinearKernel* any = choose_linear(layout, 256, TargetSet::scalar_only());
     if (any == nullptr) continue;
     const bool is_pairs = kernel.packing == Packing::kBF16Pairs;  // chosen where there are tiles
     if (is_pairs ? layout == Layout::kBF16 : any->packing == kernel.packing)
-      layouts.push_back(layout);
+      kinds.push_back({layout, Packing::kRows});
   }
-  return layouts;
+  return kinds;
 }
 
 // Any order of n products and sums in float stays within n * eps / 2 of their magnitudes' sum;
@@ -142,8 +182,8 @@ struct Extent {
 };
 
 // Sizes that fit the layout: odd ones for plain elements, whole blocks otherwise.
-std::vector<Extent> extents(Layout layout) {
-  const int64_t unit = info(layout).block_elements;
+std::vector<Extent> extents(const Kind& kind) {
+  const int64_t unit = kind.unit();
   if (unit == 1) return {{1, 1, 1}, {7, 130, 5}, {5, 1031, 2}, {13, 96, 37}};
   if (unit < 256) return {{1, unit, 1}, {7, 3 * unit, 5}, {13, 15 * unit, 37}, {9, 2048, 3}};
   return {{1, 256, 1}, {7, 768, 5}, {17, 512, 37}, {9, 2048, 3}};
@@ -158,16 +198,17 @@ TEST(Linear, EveryListedKernelMatchesTheReference) {
   Random random(test_seed());
   for (const LinearKernel& kernel : linear_kernels()) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
-    for (const Layout layout : layouts_of(kernel)) {
-      for (const auto [rows, cols, tokens] : extents(layout)) {
-        SCOPED_TRACE(fmt::format("{} of {} {}x{} by {}", kernel.name, info(layout).name, rows, cols,
-                                 tokens));
-        if (packing_of(layout, cols) == Packing::kRows && kernel.packing != Packing::kRows)
+    for (const Kind& kind : kinds_of(kernel)) {
+      for (const auto [rows, cols, tokens] : extents(kind)) {
+        SCOPED_TRACE(
+            fmt::format("{} of {} {}x{} by {}", kernel.name, kind.name(), rows, cols, tokens));
+        if (!kind.is_quant() && packing_of(kind.layout, cols) == Packing::kRows &&
+            kernel.packing != Packing::kRows)
           continue;  // too narrow for it
         const LinearKernel* truth = reference_of(kernel.packing);
         ASSERT_NE(truth, nullptr);
         ASSERT_EQ(truth->activation, kernel.activation) << "not the same arithmetic";
-        const Problem problem(random, layout, rows, cols, tokens);
+        const Problem problem(random, kind, rows, cols, tokens);
         const std::vector<float> expected = run(*truth, problem, rows);
         const std::vector<float> actual = run(kernel, problem, rows);
         for (int64_t token = 0; token < tokens; ++token) {
@@ -189,9 +230,9 @@ TEST(Linear, ReferencesStayNearTheDecodedWeights) {
   Random random(test_seed());
   for (const LinearKernel& kernel : linear_kernels()) {
     if (kernel.target != Target::kScalar) continue;
-    for (const Layout layout : layouts_of(kernel)) {
-      SCOPED_TRACE(fmt::format("{} of {}", kernel.name, info(layout).name));
-      const Problem problem(random, layout, 21, 768, 3);
+    for (const Kind& kind : kinds_of(kernel)) {
+      SCOPED_TRACE(fmt::format("{} of {}", kernel.name, kind.name()));
+      const Problem problem(random, kind, 21, 768, 3);
       const std::vector<float> actual = run(kernel, problem, problem.rows);
       for (int64_t token = 0; token < problem.tokens; ++token) {
         for (int64_t row = 0; row < problem.rows; ++row) {
@@ -227,10 +268,10 @@ TEST(Linear, OutputsDependOnNothingButTheirRowAndToken) {
   Random random(test_seed());
   for (const LinearKernel& kernel : linear_kernels()) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
-    const Layout layout = layouts_of(kernel).front();
+    const Kind kind = kinds_of(kernel).front();
     SCOPED_TRACE(kernel.name);
-    const int64_t cols = info(layout).block_elements == 1 ? 1101 : 1280;
-    const Problem problem(random, layout, 53, cols, 37);
+    const int64_t cols = kind.unit() == 1 ? 1101 : 1280;
+    const Problem problem(random, kind, 53, cols, 37);
     const std::vector<float> whole = run(kernel, problem, problem.rows);
     EXPECT_EQ(whole, run(kernel, problem, 16));
     EXPECT_EQ(whole, run(kernel, problem, 48));
@@ -249,7 +290,7 @@ TEST(Linear, OutputsDependOnNothingButTheirRowAndToken) {
 TEST(Linear, ThreadsChangeNothing) {
   Random random(test_seed());
   for (const Layout layout : {Layout::kF32, Layout::kBF16, Layout::kQ4_K, Layout::kQ8_0}) {
-    const Problem problem(random, layout, 150, 512, 7);
+    const Problem problem(random, Kind{layout}, 150, 512, 7);
     WeightMemory memory;
     ThreadPool packers(2);
     const auto linear = Linear::bind(problem.view(), problem.bias, TargetSet::of_this_machine(),
@@ -279,9 +320,9 @@ TEST(Linear, ThreadsChangeNothing) {
 // q, k and v in one pass are what they are one by one.
 TEST(Linear, SeveralTogetherGiveTheSameBits) {
   Random random(test_seed());
-  const Problem first(random, Layout::kQ4_K, 100, 512, 3);
-  const Problem second(random, Layout::kQ6_K, 40, 512, 3);
-  const Problem third(random, Layout::kF16, 7, 512, 3);
+  const Problem first(random, Kind{Layout::kQ4_K}, 100, 512, 3);
+  const Problem second(random, Kind{Layout::kQ6_K}, 40, 512, 3);
+  const Problem third(random, Kind{Layout::kF16}, 7, 512, 3);
   WeightMemory memory;
   ThreadPool pool(3);
   const Exec exec(pool);
@@ -306,9 +347,48 @@ TEST(Linear, SeveralTogetherGiveTheSameBits) {
   EXPECT_EQ(together, alone);
 }
 
+// A GPTQ weight with columns in the order of their groups: the inputs are put in order as well.
+TEST(Linear, SortedColumnsTakeSortedInputs) {
+  Random random(test_seed());
+  const Problem plain(random, Kind{Layout::kU8, Packing::kGroups4Zero}, 40, 512, 5);
+  QuantTensor sorted = plain.quant->tensor;
+  ColumnOrder order(512);
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = static_cast<int32_t>((i * 37 + 11) % 512);
+  sorted.column_order = std::make_shared<const ColumnOrder>(order);
+  WeightMemory memory;
+  ThreadPool pool(2);
+  const Exec exec(pool);
+  const auto linear = Linear::bind(sorted, plain.bias, TargetSet::of_this_machine(), memory, exec);
+  ASSERT_TRUE(linear.is_ok()) << linear.status().message();
+  Activations input(TargetSet::of_this_machine());
+  input.set(plain.x.data(), plain.tokens, plain.cols);
+  std::vector<float> y = poisoned(plain.tokens * plain.rows);
+  linear->run(exec, input, y.data(), plain.rows);
+  Problem moved = plain;
+  for (int64_t row = 0; row < plain.rows; ++row)
+    dequantize_row(sorted, row,
+                   std::span(moved.decoded).subspan(static_cast<size_t>(row * plain.cols), 512));
+  for (int64_t token = 0; token < plain.tokens; ++token) {
+    for (int64_t row = 0; row < plain.rows; ++row) {
+      double sum = static_cast<double>(plain.bias[static_cast<size_t>(row)]);
+      double slack = 0;  // the largest input of any group
+      float largest = 0;
+      for (int64_t col = 0; col < plain.cols; ++col) {
+        sum += static_cast<double>(moved.weight(row, col)) *
+               static_cast<double>(moved.input(token, col));
+        slack += static_cast<double>(std::fabs(moved.weight(row, col)));
+        largest = std::max(largest, std::fabs(moved.input(token, col)));
+      }
+      slack *= static_cast<double>(largest) / 127 * 0.51;
+      ASSERT_NEAR(y[static_cast<size_t>(token * plain.rows + row)], sum, slack);
+    }
+  }
+}
+
 TEST(Linear, BindRefusesWhatDoesNotFit) {
   Random random(test_seed());
-  const Problem problem(random, Layout::kQ8_0, 4, 64, 1);
+  const Problem problem(random, Kind{Layout::kQ8_0}, 4, 64, 1);
   WeightMemory memory;
   ThreadPool pool(1);
   const auto bind = [&](const TensorView& view, std::span<const float> bias) {

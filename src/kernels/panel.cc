@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/panel.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/float_types.h"
 #include "kernels/code_levels.h"
+#include "tensor/quant_tensor.h"
 
 namespace ingot {
 namespace {
@@ -10,28 +15,62 @@ constexpr auto kX32 = ActivationLayout::kF32;
 constexpr auto kX8G32 = ActivationLayout::kQ8G32;
 constexpr auto kX8G256 = ActivationLayout::kQ8G256;
 constexpr int64_t kHalves = kPanelRows * 2;  // bytes of one half per row
+constexpr int64_t kWords = kPanelRows * 4;
 
 // In the order of Packing. For blocks, the scales are one struct per 256 columns.
 constexpr PackingInfo kPackings[] = {
-    {Packing::kRows, "rows", kX32, 0, 0, nullptr, 0, 0},
-    {Packing::kF32, "f32", kX32, 32, 0, nullptr, 0, 0},
-    {Packing::kF16, "f16", kX32, 16, 0, nullptr, 0, 0},
-    {Packing::kBF16, "bf16", kX32, 16, 0, nullptr, 0, 0},
-    {Packing::kBF16Pairs, "bf16pairs", ActivationLayout::kBF16, 16, 0, nullptr, 0, 0},
-    {Packing::kGroups4, "groups4", kX8G32, 4, 8, nullptr, 32, kHalves},
-    {Packing::kGroups4Min, "groups4min", kX8G32, 4, 0, nullptr, 32, 2 * kHalves},
-    {Packing::kGroups5, "groups5", kX8G32, 5, 16, nullptr, 32, kHalves},
-    {Packing::kGroups5Min, "groups5min", kX8G32, 5, 0, nullptr, 32, 2 * kHalves},
-    {Packing::kGroups8, "groups8", kX8G32, 8, 128, nullptr, 32, kHalves},
-    {Packing::kGroupsIq4, "groups_iq4", kX8G32, 4, 0, kIq4Codes, 32, kHalves},
-    {Packing::kGroupsFp4, "groups_fp4", kX8G32, 4, 0, kE2m1Codes, 32, kPanelRows},
-    {Packing::kBlocks2Min, "blocks2min", kX8G256, 2, 0, nullptr, 16, sizeof(BlockScales4)},
-    {Packing::kBlocks3, "blocks3", kX8G256, 3, 4, nullptr, 16, sizeof(BlockScales16)},
-    {Packing::kBlocks4Min, "blocks4min", kX8G256, 4, 0, nullptr, 32, sizeof(BlockScales32)},
-    {Packing::kBlocks5Min, "blocks5min", kX8G256, 5, 0, nullptr, 32, sizeof(BlockScales32)},
-    {Packing::kBlocks6, "blocks6", kX8G256, 6, 32, nullptr, 16, sizeof(BlockScales16)},
-    {Packing::kBlocksIq4, "blocks_iq4", kX8G256, 4, 0, kIq4Codes, 32, sizeof(BlockScalesIq4)},
+    {Packing::kRows, "rows", kX32, 0, 0, nullptr, 0, 0, ScaleForm::kNone},
+    {Packing::kF32, "f32", kX32, 32, 0, nullptr, 0, 0, ScaleForm::kNone},
+    {Packing::kF16, "f16", kX32, 16, 0, nullptr, 0, 0, ScaleForm::kNone},
+    {Packing::kBF16, "bf16", kX32, 16, 0, nullptr, 0, 0, ScaleForm::kNone},
+    {Packing::kBF16Pairs, "bf16pairs", ActivationLayout::kBF16, 16, 0, nullptr, 0, 0,
+     ScaleForm::kNone},
+    {Packing::kF8, "f8", kX32, 8, 0, nullptr, 128, 4 * kPanelRows, ScaleForm::kNone},
+    {Packing::kGroups4, "groups4", kX8G32, 4, 8, nullptr, 32, kHalves, ScaleForm::kHalves},
+    {Packing::kGroups4Min, "groups4min", kX8G32, 4, 0, nullptr, 32, 2 * kHalves,
+     ScaleForm::kHalvesAndMins},
+    {Packing::kGroups5, "groups5", kX8G32, 5, 16, nullptr, 32, kHalves, ScaleForm::kHalves},
+    {Packing::kGroups5Min, "groups5min", kX8G32, 5, 0, nullptr, 32, 2 * kHalves,
+     ScaleForm::kHalvesAndMins},
+    {Packing::kGroups8, "groups8", kX8G32, 8, 128, nullptr, 32, kHalves, ScaleForm::kHalves},
+    {Packing::kGroupsIq4, "groups_iq4", kX8G32, 4, 0, kIq4Codes, 32, kHalves, ScaleForm::kHalves},
+    {Packing::kGroupsFp4, "groups_fp4", kX8G32, 4, 0, kE2m1Codes, 32, kPanelRows,
+     ScaleForm::kPowers},
+    {Packing::kGroups2Zero, "groups2zero", kX8G32, 2, 0, nullptr, 32, kWords, ScaleForm::kZeros},
+    {Packing::kGroups3Zero, "groups3zero", kX8G32, 3, 0, nullptr, 32, kWords, ScaleForm::kZeros},
+    {Packing::kGroups4Zero, "groups4zero", kX8G32, 4, 0, nullptr, 32, kWords, ScaleForm::kZeros},
+    {Packing::kGroups8Zero, "groups8zero", kX8G32, 8, 0, nullptr, 32, kWords, ScaleForm::kZeros},
+    {Packing::kGroupsNf4, "groups_nf4", kX8G32, 4, 0, kNf4High, 32, kWords, ScaleForm::kFloats,
+     kNf4Low},
+    {Packing::kBlocks2Min, "blocks2min", kX8G256, 2, 0, nullptr, 16, sizeof(BlockScales4),
+     ScaleForm::kBlocks},
+    {Packing::kBlocks3, "blocks3", kX8G256, 3, 4, nullptr, 16, sizeof(BlockScales16),
+     ScaleForm::kBlocks},
+    {Packing::kBlocks4Min, "blocks4min", kX8G256, 4, 0, nullptr, 32, sizeof(BlockScales32),
+     ScaleForm::kBlocks},
+    {Packing::kBlocks5Min, "blocks5min", kX8G256, 5, 0, nullptr, 32, sizeof(BlockScales32),
+     ScaleForm::kBlocks},
+    {Packing::kBlocks6, "blocks6", kX8G256, 6, 32, nullptr, 16, sizeof(BlockScales16),
+     ScaleForm::kBlocks},
+    {Packing::kBlocksIq4, "blocks_iq4", kX8G256, 4, 0, kIq4Codes, 32, sizeof(BlockScalesIq4),
+     ScaleForm::kBlocks},
 };
+
+// A symmetric grid with scales that a half holds: what GGUF's types are.
+bool is_plain(const QuantTensor& tensor) {
+  const uint8_t middle = static_cast<uint8_t>(1 << (tensor.scheme.bits - 1));
+  return std::ranges::all_of(tensor.zeros, [&](uint8_t zero) { return zero == middle; }) &&
+         std::ranges::all_of(tensor.scales,
+                             [](float scale) { return to_float(to_half(scale)) == scale; });
+}
+
+bool is_nf4(const std::vector<float>& levels) {
+  for (size_t i = 0; i < 16; ++i) {
+    const float level = static_cast<float>(128 * kNf4High[i] + kNf4Low[i]) / kNf4Unit;
+    if (!(std::fabs(levels[i] - level) < 1.0F / kNf4Unit)) return false;
+  }
+  return true;
+}
 
 int bits_at(const std::byte* line, int64_t row, int64_t column, int shift, int mask) {
   return (std::to_integer<int>(line[row * 4 + column % 4]) >> shift) & mask;
@@ -95,10 +134,41 @@ Packing packing_of(Layout layout, int64_t cols, TargetSet targets) {
   }
 }
 
+Packing packing_of(const QuantTensor& tensor) {
+  const QuantScheme& scheme = tensor.scheme;
+  const bool is_one = tensor.groups() == 1;
+  if (scheme.meaning == CodeMeaning::kE4m3) {
+    const bool fills =
+        (is_one || scheme.group_columns % kSpanColumns == 0) && tensor.column_order == nullptr;
+    return fills && scheme.bits == 8 ? Packing::kF8 : Packing::kRows;
+  }
+  const bool fills =
+      tensor.cols % kRunColumns == 0 && (is_one || scheme.group_columns % kRunColumns == 0);
+  if (!fills) return Packing::kRows;
+  if (scheme.meaning == CodeMeaning::kE2m1)
+    return scheme.bits == 4 ? Packing::kGroupsFp4 : Packing::kRows;
+  if (scheme.meaning == CodeMeaning::kLevels)
+    return scheme.bits == 4 && is_nf4(tensor.levels) ? Packing::kGroupsNf4 : Packing::kRows;
+  switch (scheme.bits) {
+    case 2:
+      return Packing::kGroups2Zero;
+    case 3:
+      return Packing::kGroups3Zero;
+    case 4:
+      return is_plain(tensor) ? Packing::kGroups4 : Packing::kGroups4Zero;
+    case 8:
+      return is_plain(tensor) ? Packing::kGroups8 : Packing::kGroups8Zero;
+    default:
+      return Packing::kRows;
+  }
+}
+
 PanelShape panel_shape(Packing packing, int64_t cols) {
   const PackingInfo& facts = info(packing);
   PanelShape shape;
-  if (packing == Packing::kBF16Pairs) {
+  if (packing == Packing::kF8) {
+    shape.panel = (cols + kSpanColumns - 1) / kSpanColumns * facts.scale_bytes + cols * kPanelRows;
+  } else if (packing == Packing::kBF16Pairs) {
     shape.panel = (cols + 31) / 32 * 32 * kPanelRows * 2;
   } else if (facts.activation == ActivationLayout::kF32) {
     shape.panel = cols * kPanelRows * facts.bits / 8;

@@ -30,6 +30,7 @@ inline constexpr int64_t kPanelRows = 16;
 inline constexpr int64_t kRunColumns = 32;
 inline constexpr int64_t kBlockColumns = 256;
 inline constexpr int64_t kLineBytes = 64;
+inline constexpr int64_t kSpanColumns = 128;  // that one scale of kF8 covers
 
 enum class Packing : uint8_t {
   kRows,  // not packed: the file's rows, of any layout, decoded as they pass
@@ -38,14 +39,20 @@ enum class Packing : uint8_t {
   kF16,
   kBF16,
   kBF16Pairs,  // [cols / 2][16 rows][2], columns padded to 32 by zeros; by inputs in bf16
+  kF8,         // e4m3; before every 128 columns a float scale for each row, times 256
   // A scale (and a minimum) as float for every 32 columns, by inputs in groups of 32.
-  kGroups4,     // code - 8
-  kGroups4Min,  // code, and a minimum
-  kGroups5,     // code - 16
-  kGroups5Min,  // code, and a minimum
-  kGroups8,     // code - 128
-  kGroupsIq4,   // 16 levels
-  kGroupsFp4,   // 16 levels, the scale a power of two
+  kGroups4,      // code - 8
+  kGroups4Min,   // code, and a minimum
+  kGroups5,      // code - 16
+  kGroups5Min,   // code, and a minimum
+  kGroups8,      // code - 128
+  kGroupsIq4,    // 16 levels
+  kGroupsFp4,    // 16 levels, the scale a power of two
+  kGroups2Zero,  // code - zero point, one for every group and row
+  kGroups3Zero,
+  kGroups4Zero,
+  kGroups8Zero,
+  kGroupsNf4,  // 16 levels of two bytes, the scale in full
   // Whole scales for every 16 or 32 columns times one float for 256, by inputs in groups of 256.
   kBlocks2Min,
   kBlocks3,
@@ -56,6 +63,17 @@ enum class Packing : uint8_t {
 };
 inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::kBlocksIq4) + 1;
 
+// What a panel keeps for each of its 16 rows and 32 columns.
+enum class ScaleForm : uint8_t {
+  kNone,
+  kBlocks,  // a struct for 256 columns, see below
+  kHalves,
+  kHalvesAndMins,  // 16 scales, 16 minimums
+  kPowers,         // exponents, a byte each
+  kZeros,          // words: a float of 24 bits above a zero point of 8
+  kFloats,
+};
+
 struct PackingInfo {
   Packing packing;
   const char* name;  // "groups4", as in kernel names
@@ -65,12 +83,18 @@ struct PackingInfo {
   const int8_t* levels;   // what a 4-bit code means, or null
   int64_t group_columns;  // that one scale covers
   int64_t scale_bytes;    // a panel's scales: of 32 columns, or of 256 for whole scales
+  ScaleForm form;
+  const int8_t* low_levels = nullptr;  // level = 128 * levels[code] + low_levels[code]
 };
 const PackingInfo& info(Packing packing);
 
 // The packing of a weight's layout; kRows where there is none, or the columns do not fill groups.
 // Tiles of bf16 want their own.
 Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::scalar_only());
+
+// The same of a weight whose scales lie apart; kRows where there is none.
+struct QuantTensor;
+Packing packing_of(const QuantTensor& tensor);
 
 // Where a panel's parts begin, in bytes.
 struct PanelShape {
@@ -115,6 +139,7 @@ struct PanelSource {
   int64_t row_bytes;
   int64_t rows;
   int64_t cols;
+  const QuantTensor* quant = nullptr;  // in place of `weights`, where scales lie apart
 };
 void pack_panels(const PanelSource& source, Packing packing, int64_t begin, int64_t end,
                  std::byte* out);

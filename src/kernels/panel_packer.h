@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "kernels/panel.h"
 #include "kernels/panel_codes.h"
+#include "kernels/panel_quant.h"
 
 namespace ingot {
 namespace {
@@ -66,8 +67,8 @@ Block block_at(const PanelSource& source, int64_t row, int64_t index) {
 template <class Block, int Bits>
 void pack_groups(const PanelSource& source, const PackingInfo& facts, const PanelShape& shape,
                  int64_t first_row, int64_t rows, std::byte* panel) {
-  const bool has_min = facts.scale_bytes == 2 * 2 * kPanelRows;
-  const bool is_byte = facts.scale_bytes == kPanelRows;
+  const bool has_min = facts.form == ScaleForm::kHalvesAndMins;
+  const bool is_byte = facts.form == ScaleForm::kPowers;
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t i = 0; i < source.cols / kRunColumns; ++i) {
       GroupCodes group;
@@ -149,11 +150,48 @@ inline void pack_pairs(const PanelSource& source, int64_t first_row, int64_t row
   }
 }
 
+template <int Bits>
+void pack_quant_groups(const QuantTensor& tensor, const PackingInfo& facts, const PanelShape& shape,
+                       int64_t first_row, int64_t rows, std::byte* panel) {
+  for (int64_t i = 0; i < tensor.cols / kRunColumns; ++i) {
+    std::byte* scales = panel + i / 8 * shape.block + i % 8 * facts.scale_bytes;
+    std::byte* run = panel + shape.run_at(i);
+    for (int64_t row = 0; row < rows; ++row) {
+      uint8_t codes[32];
+      const int64_t from = file_row(tensor, first_row + row);
+      read_run_codes<Bits>(tensor, from, i, codes);
+      write_scale(tensor, from, i, facts.form, row, scales);
+      write_run<Bits>(codes, run, row);
+    }
+  }
+}
+
+void pack_quant(const QuantTensor& tensor, const PackingInfo& facts, const PanelShape& shape,
+                int64_t first_row, int64_t rows, std::byte* panel) {
+  if (facts.packing == Packing::kF8) return pack_f8(tensor, first_row, rows, panel);
+  switch (facts.bits) {
+    case 2:
+      return pack_quant_groups<2>(tensor, facts, shape, first_row, rows, panel);
+    case 3:
+      return pack_quant_groups<3>(tensor, facts, shape, first_row, rows, panel);
+    case 4:
+      return pack_quant_groups<4>(tensor, facts, shape, first_row, rows, panel);
+    default:
+      return pack_quant_groups<8>(tensor, facts, shape, first_row, rows, panel);
+  }
+}
+
 void pack_panel(const PanelSource& source, const PackingInfo& facts, const PanelShape& shape,
                 int64_t first_row, int64_t rows, std::byte* out) {
   switch (facts.packing) {
     case Packing::kRows:
-      break;
+    case Packing::kF8:
+    case Packing::kGroups2Zero:
+    case Packing::kGroups3Zero:
+    case Packing::kGroups4Zero:
+    case Packing::kGroups8Zero:
+    case Packing::kGroupsNf4:
+      break;  // of no layout
     case Packing::kF32:
       return pack_elements<uint32_t>(source, first_row, rows, out);
     case Packing::kF16:
@@ -202,7 +240,11 @@ void pack_all(const PanelSource& source, Packing packing, int64_t begin, int64_t
     std::byte* to = out + panel * shape.panel;
     const bool has_gaps = rows < kPanelRows || packing == Packing::kBF16Pairs;
     if (has_gaps) std::memset(to, 0, static_cast<size_t>(shape.panel));
-    pack_panel(source, info(packing), shape, first_row, rows, to);
+    if (source.quant != nullptr) {
+      pack_quant(*source.quant, info(packing), shape, first_row, rows, to);
+    } else {
+      pack_panel(source, info(packing), shape, first_row, rows, to);
+    }
   }
 }
 

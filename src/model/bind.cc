@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/exec.h"
+#include "model/quant/quant_module.h"
 
 namespace ingot {
 namespace {
@@ -63,9 +64,13 @@ std::string name_of(const TensorSource& source) {
 
 }  // namespace
 
-TensorBinder::TensorBinder(const Checkpoint& checkpoint, const WeightMap& weights,
+TensorBinder::TensorBinder(const Checkpoint& checkpoint, const ModelPlan& plan,
                            const ModelOptions& options)
-    : checkpoint_(&checkpoint), weights_(&weights), options_(&options), pool_(options.threads) {
+    : checkpoint_(&checkpoint),
+      weights_(&plan.weights),
+      quantization_(&plan.quantization),
+      options_(&options),
+      pool_(options.threads) {
   for (const TensorEntry* entry : checkpoint.tensors())
     total_bytes_ += entry->tensor.bytes.size();
 }
@@ -182,6 +187,53 @@ Result<BoundTensor> TensorBinder::matrix(const TensorSource& source, int64_t row
         checkpoint_->name(), name_of(source), bound.view.rows(), bound.view.cols(), rows, cols);
   }
   return bound;
+}
+
+Result<const TensorEntry*> TensorBinder::find_quantized(const std::string& module,
+                                                        std::string_view suffix) {
+  const TensorEntry* entry = look_up({module + std::string(suffix), {}, false});
+  if (entry == nullptr || !used_.insert(entry).second || !options_->checks_tensors) return entry;
+  // bitsandbytes may give its codes the type of any number.
+  const bool is_codes = quantization_->method == QuantMethod::kBitsandbytes && suffix == ".weight";
+  if (!is_codes) INGOT_TRY(check_finite(*entry));
+  return entry;
+}
+
+Result<std::optional<QuantTensor>> TensorBinder::quantized(const TensorSource& source, int64_t rows,
+                                                           int64_t cols) {
+  constexpr std::string_view kWeight = ".weight";
+  if (quantization_->method == QuantMethod::kNone || !source.exists())
+    return std::optional<QuantTensor>();
+  const TensorPart& part = source.parts.front();
+  if (!part.name.ends_with(kWeight)) return std::optional<QuantTensor>();
+  const std::string name = part.name.substr(0, part.name.size() - kWeight.size());
+  const QuantModule module(checkpoint_->name(), name,
+                           [&](std::string_view suffix) { return find_quantized(name, suffix); });
+  INGOT_TRY(std::optional<QuantTensor> tensor, read_quant_weight(module, *quantization_, cols));
+  if (!tensor) return tensor;
+  if (source.parts.size() > 1) {
+    return Status::unsupported("{}: quantized weights '{}' and '{}' cannot be joined",
+                               checkpoint_->name(), part.name, source.parts[1].name);
+  }
+  for (const RowRange& range : part.rows) {
+    if (range.begin < 0 || range.begin > range.end || range.end > tensor->rows) {
+      return Status::invalid_data("{}: weight '{}' has {} rows where the configuration needs {}",
+                                  checkpoint_->name(), name, tensor->rows, range.end);
+    }
+    for (int64_t row = range.begin; row < range.end; ++row)
+      tensor->row_order.push_back(row);
+  }
+  if (tensor->matrix_rows() != rows) {
+    return Status::invalid_data("{}: weight '{}' gives {} rows where the configuration needs {}",
+                                checkpoint_->name(), name, tensor->matrix_rows(), rows);
+  }
+  const Status checked = tensor->check();
+  if (!checked.is_ok()) {
+    return Status(checked.code(),
+                  fmt::format("{}: weight '{}': {}", checkpoint_->name(), name, checked.message()));
+  }
+  parameters_ += rows * cols;
+  return tensor;
 }
 
 Result<std::vector<float>> TensorBinder::floats(const TensorSource& source) {

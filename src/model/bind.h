@@ -5,8 +5,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -26,11 +28,14 @@ struct BoundTensor {
 // Single thread; the checkpoint must outlive every view.
 class TensorBinder {
  public:
-  TensorBinder(const Checkpoint& checkpoint, const WeightMap& weights, const ModelOptions& options);
+  TensorBinder(const Checkpoint& checkpoint, const ModelPlan& plan, const ModelOptions& options);
 
   bool has(const TensorSource& source) const;
   // [rows, cols], exactly.
   Result<BoundTensor> matrix(const TensorSource& source, int64_t rows, int64_t cols);
+  // A quantized weight, or nothing where it is plain. Its codes are the file's.
+  Result<std::optional<QuantTensor>> quantized(const TensorSource& source, int64_t rows,
+                                               int64_t cols);
   // `size` floats; an absent optional source gives an empty vector.
   Result<std::vector<float>> vector(const TensorSource& source, int64_t size);
   // As `vector`, of any size (rope factors, position tables).
@@ -45,10 +50,12 @@ class TensorBinder {
   const TensorEntry* look_up(const TensorPart& part) const;  // null when absent
   Result<const TensorEntry*> find(const TensorPart& part);
   Result<BoundTensor> part(const TensorPart& part);
+  Result<const TensorEntry*> find_quantized(const std::string& module, std::string_view suffix);
   Status check_finite(const TensorEntry& entry);
 
   const Checkpoint* checkpoint_;
   const WeightMap* weights_;
+  const QuantConfig* quantization_;
   const ModelOptions* options_;
   ThreadPool pool_;
   std::unordered_set<const TensorEntry*> used_;

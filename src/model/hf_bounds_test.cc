@@ -125,9 +125,9 @@ TEST(HfBounds, RefuseWhatIsUnknown) {
   expect_refused("oracle9000", "{}", "known are", unsupported);
   expect_refused("oracle9000", R"({"auto_map": {"AutoModel": "x.py"}})", "never run", unsupported);
   EXPECT_TRUE(plan_tiny("llama", R"({"auto_map": {"AutoModel": "x.py"}})").is_ok());
-  expect_refused("llama", R"({"quantization_config": {"quant_method": "gptq"}})", "'gptq'",
+  expect_refused("llama", R"({"quantization_config": {"quant_method": "aqlm"}})", "'aqlm'",
                  unsupported);
-  expect_refused("llava", R"({"quantization_config": {"quant_method": "awq"}})", "'awq'",
+  expect_refused("llava", R"({"quantization_config": {"quant_method": "aqlm"}})", "'aqlm'",
                  unsupported);
   expect_refused("llava", R"({"text_config": {"model_type": "gemma3", "text_config": {}}})",
                  "text_config.text_config", unsupported);

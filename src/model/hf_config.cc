@@ -45,6 +45,10 @@ bool HfConfig::is_null(std::string_view key) const {
   return it != json_->end() && it->is_null();
 }
 
+size_t HfConfig::size() const {
+  return json_->size();
+}
+
 bool HfConfig::is_empty() const {
   return json_->empty();
 }

@@ -47,6 +47,7 @@ class HfConfig {
   // null.
   std::optional<HfConfig> object(std::string_view key) const;
   bool is_empty() const;  // {}
+  size_t size() const;    // its fields
   // First of these keys that is present (GPT-2 says n_embd where others say hidden_size).
   std::string_view first_of(std::initializer_list<std::string_view> keys) const;
 

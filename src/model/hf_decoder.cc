@@ -74,21 +74,7 @@ Status read_special_tokens(const HfConfig& config, const DecoderFamily& family, 
 
 }  // namespace
 
-Status refuse_quantized(const HfConfig& config) {
-  if (!config.has("quantization_config")) return Status::ok();
-  std::string method = "unnamed";
-  if (const auto quantization = config.object("quantization_config")) {
-    INGOT_TRY(method, quantization->string_or("quant_method", method));
-  }
-  return config.unsupported(
-      "quantization_config",
-      fmt::format("checkpoints quantized by '{}' cannot be loaded yet; use the original weights or "
-                  "a GGUF file",
-                  method));
-}
-
 Result<HfDecoder> read_decoder(const HfConfig& config, const DecoderFamily& family) {
-  INGOT_TRY(refuse_quantized(config));
   HfDecoder decoder;
   ModelSpec& spec = decoder.spec;
   spec.architecture = family.architecture;

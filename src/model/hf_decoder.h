@@ -51,9 +51,6 @@ struct HfDecoder {
 };
 Result<HfDecoder> read_decoder(const HfConfig& config, const DecoderFamily& family);
 
-// A quantized checkpoint needs more than names and shapes.
-Status refuse_quantized(const HfConfig& config);
-
 struct RealRange {
   double min;
   double max;

@@ -84,7 +84,10 @@ Result<ModelPlan> plan_text_model(std::string_view model_type, const HfConfig& c
 
 Result<ModelPlan> plan_from_config(const HfConfig& config) {
   INGOT_TRY(const std::string model_type, config.string("model_type"));
-  return plan_text_model(model_type, config);
+  INGOT_TRY(const QuantConfig quantization, read_quant_config(config));
+  INGOT_TRY(ModelPlan plan, plan_text_model(model_type, config));
+  plan.quantization = quantization;
+  return plan;
 }
 
 }  // namespace ingot

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "formats/checkpoint.h"
 #include "model/hf_config.h"
+#include "model/quant/quant_config.h"
 #include "model/spec.h"
 #include "model/weight_map.h"
 
@@ -19,6 +20,7 @@ namespace ingot {
 struct ModelPlan {
   ModelSpec spec;
   WeightMap weights;
+  QuantConfig quantization;
   bool operator==(const ModelPlan&) const = default;
 };
 

@@ -52,7 +52,7 @@ std::vector<float> alibi_slopes(const AttentionSpec& spec) {
 class Binder {
  public:
   Binder(Model& model, const ModelPlan& plan, const ModelOptions& options)
-      : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan.weights, options) {}
+      : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan, options) {}
 
   Status bind() {
     INGOT_TRY(bind_rope_factors());
@@ -77,11 +77,34 @@ class Binder {
   }
 
   Status linear(const LinearSource& source, int64_t rows, int64_t cols, LinearWeights& out) {
+    INGOT_TRY(std::optional<QuantTensor> quantized, tensors_.quantized(source.weight, rows, cols));
+    if (quantized) {
+      INGOT_TRY(out.bias, tensors_.vector(source.bias, rows));
+      return bind_quantized(source, *quantized, out);
+    }
     INGOT_TRY(BoundTensor bound, tensors_.matrix(source.weight, rows, cols));
     if (!bound.owned.empty()) bound.view.bytes = bound.owned;
     INGOT_TRY(out.bias, tensors_.vector(source.bias, rows));
     INGOT_TRY(out.linear, bind_linear(bound.view, out.bias));
     if (!out.linear.is_packed()) out.owned = std::move(bound.owned);
+    return Status::ok();
+  }
+
+  Status bind_quantized(const LinearSource& source, QuantTensor& tensor, LinearWeights& out) {
+    // The weights of one input mostly have one order: its inputs are then put in order once.
+    if (tensor.column_order != nullptr) {
+      if (last_order_ != nullptr && *last_order_ == *tensor.column_order)
+        tensor.column_order = last_order_;
+      last_order_ = tensor.column_order;
+    }
+    auto linear = Linear::bind(tensor, out.bias, model_.targets_, model_.memory_, tensors_.exec());
+    if (!linear.is_ok()) {
+      return Status(linear.status().code(),
+                    fmt::format("{}: tensor '{}': {}", model_.checkpoint_->name(),
+                                source.weight.parts.front().name, linear.status().message()));
+    }
+    out.linear = *std::move(linear);
+    MappedFile::release(tensor.codes);
     return Status::ok();
   }
 
@@ -185,6 +208,7 @@ class Binder {
   Model& model_;
   const ModelPlan& plan_;
   TensorBinder tensors_;
+  std::shared_ptr<const ColumnOrder> last_order_;
 };
 
 Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoint> checkpoint,

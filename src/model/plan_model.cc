@@ -30,7 +30,12 @@ Result<ModelPlan> plan_model(const Checkpoint& checkpoint) {
   INGOT_TRY(const std::string type, config.string("model_type"));
   const auto mappers = hf_mappers();
   const auto it = std::ranges::find(mappers, type, &HfMapper::model_type);
-  if (it != mappers.end()) return it->map(config);
+  if (it != mappers.end()) {
+    INGOT_TRY(const QuantConfig quantization, read_quant_config(config));
+    INGOT_TRY(ModelPlan plan, it->map(config));
+    plan.quantization = quantization;
+    return plan;
+  }
   return Status::unsupported("{}: model_type '{}' is not supported; supported are: {}",
                              config.source(), type, names_of(mappers, &HfMapper::model_type));
 }

@@ -9,12 +9,13 @@ namespace {
 
 // `fallback` is the text model when text_config does not name one.
 Result<ModelPlan> map_text_part(const HfConfig& config, std::string_view fallback) {
-  INGOT_TRY(refuse_quantized(config));
   const std::optional<HfConfig> text = config.object("text_config");
   if (!text) return config.error("text_config", "missing");
   INGOT_TRY(const std::string type, text->string_or("model_type", fallback));
   if (text->has("text_config"))
     return text->unsupported("text_config", "a text model inside a text model");
+  if (text->has("quantization_config"))
+    return text->unsupported("quantization_config", "must stand beside text_config, not in it");
   INGOT_TRY(ModelPlan plan, plan_text_model(type, *text));
 
   INGOT_TRY(const bool ties_output,

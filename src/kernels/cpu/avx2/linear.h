@@ -23,5 +23,11 @@ void linear_blocks4min_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks5min_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks6_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups2zero_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups3zero_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups4zero_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups8zero_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_nf4_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_f8_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 
 }  // namespace ingot::cpu

@@ -3,6 +3,8 @@
 // columns of 8 rows 8 multiplies of bytes and 8 additions of words (twice that for 8-bit codes and
 // far levels), one to widen and 3 in float for the scales (4 with minimums). Show it with
 // `ingot bench kernels linear_groups`.
+#include <type_traits>
+
 #include "kernels/code_levels.h"
 #include "kernels/cpu/avx2/linear.h"
 #include "kernels/cpu/avx2/panel_walk.h"
@@ -29,6 +31,26 @@ struct HalfScalesAndMins {
     return widen_halves(from + 32 + half * 16);
   }
 };
+struct ZeroScales {  // floats of 24 bits above zero points of 8, which take the place of minimums
+  static constexpr int64_t kBytes = 64;
+  static constexpr bool kHasMin = false;
+  static __m256 scales(const std::byte* from, int64_t half) {
+    return _mm256_castsi256_ps(
+        _mm256_andnot_si256(_mm256_set1_epi32(0xFF), load_8_rows(from + half * 32)));
+  }
+  static __m256 mins(const std::byte* from, int64_t half) {
+    return _mm256_castsi256_ps(
+        _mm256_and_si256(_mm256_set1_epi32(0xFF), load_8_rows(from + half * 32)));
+  }
+};
+struct FloatScales {
+  static constexpr int64_t kBytes = 64;
+  static constexpr bool kHasMin = false;
+  static __m256 scales(const std::byte* from, int64_t half) {
+    return _mm256_castsi256_ps(load_8_rows(from + half * 32));
+  }
+  static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
+};
 struct PowerScales {  // exponents alone; halved, as the levels are doubled
   static constexpr int64_t kBytes = 16;
   static constexpr bool kHasMin = false;
@@ -48,14 +70,26 @@ struct PowerScales {  // exponents alone; halved, as the levels are doubled
   static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
 };
 
-template <class Of, class Scales>
+struct NoCodes {};
+
+template <class Low>
+struct LowTile {
+  CodeTile<Low> codes;
+};
+template <>
+struct LowTile<NoCodes> {};
+
+// Levels of two bytes take two rounds of products, the high bytes' first.
+template <class Of, class Scales, class Low = NoCodes>
 struct GroupsCore {
   using Input = Q8G32;
   // Of a panel for each run: its codes and its scales.
   static constexpr int64_t kStreamBytes = Of::kRunBytes + Scales::kBytes;
+  static constexpr bool kHasLow = !std::is_same_v<Low, NoCodes>;
 
   struct alignas(64) Tile {
     CodeTile<Of> codes;
+    LowTile<Low> low;
     __m256 scales[8][2];
     __m256 mins[8][2];
   };
@@ -64,8 +98,17 @@ struct GroupsCore {
   static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
   static __m256 finish_group(__m256 sum, __m256i dot, const Q8G32& x, int64_t group, __m256 scale,
                              __m256 min) {
-    if constexpr (Of::kOffset != 0)
-      dot = _mm256_sub_epi32(dot, times_offset<Of>(broadcast_4_bytes(x.sums + group)));
+    if constexpr (std::is_same_v<Scales, ZeroScales>) {
+      // Words: the upper ones of the sums are zeros.
+      const __m256i zero = _mm256_castps_si256(min);
+      dot =
+          _mm256_sub_epi32(dot, _mm256_madd_epi16(zero, _mm256_set1_epi32(x.sums[group] & 0xFFFF)));
+    }
+    if constexpr (Of::kOffset != 0) {
+      __m256i taken_off = times_offset<Of>(broadcast_4_bytes(x.sums + group));
+      if constexpr (kHasLow) taken_off = _mm256_slli_epi32(taken_off, 7);
+      dot = _mm256_sub_epi32(dot, taken_off);
+    }
     sum = _mm256_fmadd_ps(_mm256_mul_ps(scale, _mm256_set1_ps(x.scales[group])),
                           _mm256_cvtepi32_ps(dot), sum);
     if constexpr (Scales::kHasMin)
@@ -100,6 +143,15 @@ struct GroupsCore {
       add_products<Of, 32>(codes[0], in, group * 32, one, dots);
       if constexpr (Of::kPlanes == 2)
         add_products<Of, 32>(codes[1], in, group * 32, upper_factor(one), dots);
+      if constexpr (kHasLow) {
+#pragma GCC unroll 8
+        for (int64_t t = 0; t < Tokens; ++t)
+          dots[t] = _mm256_slli_epi32(dots[t], 7);
+        __m256i low[Low::kPlanes][8];
+        Low::read(run + group * Of::kRunBytes, low);
+        add_products<Low, 32>(low[0], in, group * 32, one, dots);
+        add_products<Low, 32>(low[1], in, group * 32, upper_factor(one), dots);
+      }
       const __m256 scale = Scales::scales(scales + group * Scales::kBytes, half);
       const __m256 min = Scales::mins(scales + group * Scales::kBytes, half);
 #pragma GCC unroll 8
@@ -134,6 +186,7 @@ struct GroupsCore {
     const std::byte* scales = panel + block * (kScaleBytes + 8 * Of::kRunBytes);
     const int64_t groups = groups_of(args, block);
     tile.codes.fill(scales + kScaleBytes, groups);
+    if constexpr (kHasLow) tile.low.codes.fill(scales + kScaleBytes, groups);
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t half = 0; half < 2; ++half) {
         tile.scales[g][half] = Scales::scales(scales + g * Scales::kBytes, half);
@@ -160,6 +213,14 @@ struct GroupsCore {
       for (int64_t t = 0; t < Tokens; ++t)
         dots[0][t] = dots[1][t] = _mm256_setzero_si256();
       tile.codes.template add<32>(group * 32, in, factors, dots);
+      if constexpr (kHasLow) {
+#pragma GCC unroll 4
+        for (int64_t t = 0; t < Tokens; ++t)
+#pragma GCC unroll 2
+          for (int64_t h = 0; h < 2; ++h)
+            dots[h][t] = _mm256_slli_epi32(dots[h][t], 7);
+        tile.low.codes.template add<32>(group * 32, in, factors, dots);
+      }
 #pragma GCC unroll 4
       for (int64_t t = 0; t < Tokens; ++t)
 #pragma GCC unroll 2
@@ -194,6 +255,23 @@ void linear_groups_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end) 
 }
 void linear_groups_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsCore<Codes<4, 16, kE2m1Codes, 28>, PowerScales>>(args, begin, end);
+}
+void linear_groups2zero_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<2, 0>, ZeroScales>>(args, begin, end);
+}
+void linear_groups3zero_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<3, 0>, ZeroScales>>(args, begin, end);
+}
+void linear_groups4zero_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<4, 0>, ZeroScales>>(args, begin, end);
+}
+void linear_groups8zero_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<8, 0>, ZeroScales>>(args, begin, end);
+}
+void linear_groups_nf4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<
+      GroupsCore<Codes<4, 128, kNf4High, 255>, FloatScales, Codes<4, 0, kNf4Low, 127>>>(args, begin,
+                                                                                        end);
 }
 
 }  // namespace ingot::cpu

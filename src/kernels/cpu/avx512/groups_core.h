@@ -4,6 +4,8 @@
 // with minimums).
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/code_levels.h"
 #include "kernels/cpu/avx512/panel_walk.h"
 
@@ -21,6 +23,22 @@ struct HalfScalesAndMins {
   static constexpr bool kHasMin = true;
   static __m512 scales(const std::byte* from) { return widen_halves(from); }
   static __m512 mins(const std::byte* from) { return widen_halves(from + 32); }
+};
+struct ZeroScales {  // floats of 24 bits above zero points of 8, which take the place of minimums
+  static constexpr int64_t kBytes = 64;
+  static constexpr bool kHasMin = false;
+  static __m512 scales(const std::byte* from) {
+    return _mm512_castsi512_ps(_mm512_andnot_si512(_mm512_set1_epi32(0xFF), load_line(from)));
+  }
+  static __m512 mins(const std::byte* from) {
+    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_set1_epi32(0xFF), load_line(from)));
+  }
+};
+struct FloatScales {
+  static constexpr int64_t kBytes = 64;
+  static constexpr bool kHasMin = false;
+  static __m512 scales(const std::byte* from) { return _mm512_loadu_ps(from); }
+  static __m512 mins(const std::byte*) { return _mm512_setzero_ps(); }
 };
 struct PowerScales {  // exponents alone; halved, as the levels are doubled
   static constexpr int64_t kBytes = 16;
@@ -41,29 +59,50 @@ struct PowerScales {  // exponents alone; halved, as the levels are doubled
   static __m512 mins(const std::byte*) { return _mm512_setzero_ps(); }
 };
 
-template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr>
+// Levels of two bytes take two rounds of products, the high bytes' first.
+template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr,
+          const int8_t* LowLevels = nullptr>
 struct GroupsCore {
   using Input = Q8G32;
   static constexpr int64_t kRunBytes = kLine * Bits;
   static constexpr int kOffset = Offset;
   static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
   static_assert(kScaleBytes % kLine == 0);
+  static constexpr bool kHasZero = std::is_same_v<Scales, ZeroScales>;
+  static constexpr bool kHasLow = LowLevels != nullptr;
+  static constexpr int64_t kRunCodes = kHasLow ? 16 : 8;  // registers of a run
 
   struct alignas(64) Tile {
-    __m512i codes[64];
+    __m512i codes[8 * kRunCodes];
     __m512 scales[8];
     __m512 mins[8];
   };
 
   static int64_t runs_of(const LinearArgs& args) { return args.cols / 32; }
-  static void read(const std::byte* run, __m512i (&codes)[8]) {
-    read_run<Bits>(run, codes);
-    if constexpr (Levels != nullptr) look_up(Levels, Offset, codes);
+  static void read(const std::byte* run, __m512i (&codes)[kRunCodes]) {
+    auto& high = *reinterpret_cast<__m512i(*)[8]>(codes);
+    read_run<Bits>(run, high);
+    if constexpr (kHasLow) {
+      auto& low = *reinterpret_cast<__m512i(*)[8]>(codes + 8);
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < 8; ++i)
+        low[i] = high[i];
+      look_up(LowLevels, 0, low);
+    }
+    if constexpr (Levels != nullptr) look_up(Levels, Offset, high);
   }
-  // What is taken off the codes, taken off their products' sum beforehand.
-  static __m512i start(const Q8G32& x, int64_t group) {
+  // What is taken off the codes, taken off their products' sum beforehand. A zero point fits the
+  // low word of its lane and a sum of inputs does too.
+  static __m512i start(const Q8G32& x, int64_t group, __m512 zero) {
+    if constexpr (kHasZero) {
+      return _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_castps_si512(zero),
+                                 _mm512_set1_epi32(-x.sums[group]));
+    }
     if constexpr (Offset == 0) return _mm512_setzero_si512();
     return _mm512_set1_epi32(-Offset * x.sums[group]);
+  }
+  static __m512i after_high(__m512i dot) {
+    return _mm512_slli_epi32(dot, 7);
   }
   static __m512 finish_group(__m512 sum, __m512i dot, const Q8G32& x, int64_t group, __m512 scale,
                              __m512 min) {
@@ -89,7 +128,7 @@ struct GroupsCore {
         scales = run;
         run += kScaleBytes;
       }
-      __m512i codes[8];
+      __m512i codes[kRunCodes];
       prefetch_run<Tokens>(run, kRunBytes);
       read(run, codes);
       const __m512 scale = Scales::scales(scales);
@@ -99,11 +138,13 @@ struct GroupsCore {
 #pragma GCC unroll 8
       for (int64_t t = 0; t < Tokens; ++t) {
         const Q8G32& in = block[t * stride];
-        __m512i dot = start(in, group);
-#pragma GCC unroll 8
-        for (int64_t i = 0; i < 8; ++i)
-          dot =
-              _mm512_dpbusd_epi32(dot, codes[i], broadcast_4_bytes(in.codes + group * 32 + 4 * i));
+        __m512i dot = start(in, group, min);
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < kRunCodes; ++i) {
+          if (i == 8) dot = after_high(dot);
+          dot = _mm512_dpbusd_epi32(dot, codes[i],
+                                    broadcast_4_bytes(in.codes + group * 32 + 4 * (i % 8)));
+        }
         sums[t] = finish_group(sums[t], dot, in, group, scale, min);
       }
     }
@@ -120,11 +161,11 @@ struct GroupsCore {
     const std::byte* scales = panel + block * (kScaleBytes + 8 * kRunBytes);
     const std::byte* run = scales + kScaleBytes;
     for (int64_t r = 0; r < groups_of(args, block); ++r) {
-      __m512i codes[8];
+      __m512i codes[kRunCodes];
       read(run + r * kRunBytes, codes);
-#pragma GCC unroll 8
-      for (int64_t i = 0; i < 8; ++i)
-        tile.codes[r * 8 + i] = codes[i];
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kRunCodes; ++i)
+        tile.codes[r * kRunCodes + i] = codes[i];
       tile.scales[r] = Scales::scales(scales + r * Scales::kBytes);
       tile.mins[r] = Scales::mins(scales + r * Scales::kBytes);
     }
@@ -144,23 +185,24 @@ struct GroupsCore {
       __m512i dots[Panels][Tokens];
 #pragma GCC unroll 6
       for (int64_t t = 0; t < Tokens; ++t) {
-        const __m512i begin = start(x[t * stride], group);
 #pragma GCC unroll 2
         for (int64_t p = 0; p < Panels; ++p)
-          dots[p][t] = begin;
+          dots[p][t] = start(x[t * stride], group, tiles[p].mins[group]);
       }
-#pragma GCC unroll 8
-      for (int64_t i = 0; i < 8; ++i) {
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kRunCodes; ++i) {
         __m512i codes[Panels];
 #pragma GCC unroll 2
         for (int64_t p = 0; p < Panels; ++p)
-          codes[p] = tiles[p].codes[group * 8 + i];
+          codes[p] = tiles[p].codes[group * kRunCodes + i];
 #pragma GCC unroll 6
         for (int64_t t = 0; t < Tokens; ++t) {
-          const __m512i four = broadcast_4_bytes(x[t * stride].codes + group * 32 + i * 4);
+          const __m512i four = broadcast_4_bytes(x[t * stride].codes + group * 32 + i % 8 * 4);
 #pragma GCC unroll 2
-          for (int64_t p = 0; p < Panels; ++p)
+          for (int64_t p = 0; p < Panels; ++p) {
+            if (i == 8) dots[p][t] = after_high(dots[p][t]);
             dots[p][t] = _mm512_dpbusd_epi32(dots[p][t], codes[p], four);
+          }
         }
       }
 #pragma GCC unroll 2
@@ -185,6 +227,9 @@ using Groups5Min = GroupsCore<5, HalfScalesAndMins, 0>;
 using Groups8 = GroupsCore<8, HalfScales, 128>;
 using GroupsIq4 = GroupsCore<4, HalfScales, 127, kIq4Codes>;
 using GroupsFp4 = GroupsCore<4, PowerScales, 12, kE2m1Codes>;
+template <int Bits>
+using GroupsZero = GroupsCore<Bits, ZeroScales, 0>;
+using GroupsNf4 = GroupsCore<4, FloatScales, 127, kNf4High, kNf4Low>;
 
 }  // namespace
 }  // namespace ingot::cpu

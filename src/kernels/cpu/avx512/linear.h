@@ -23,5 +23,11 @@ void linear_blocks4min_avx512(const LinearArgs& args, int64_t begin, int64_t end
 void linear_blocks5min_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks6_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks_iq4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups2zero_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups3zero_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups4zero_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups8zero_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_nf4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_f8_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 
 }  // namespace ingot::cpu

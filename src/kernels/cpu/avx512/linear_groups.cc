@@ -27,5 +27,20 @@ void linear_groups_iq4_avx512(const LinearArgs& args, int64_t begin, int64_t end
 void linear_groups_fp4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsFp4>(args, begin, end);
 }
+void linear_groups2zero_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsZero<2>>(args, begin, end);
+}
+void linear_groups3zero_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsZero<3>>(args, begin, end);
+}
+void linear_groups4zero_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsZero<4>>(args, begin, end);
+}
+void linear_groups8zero_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsZero<8>>(args, begin, end);
+}
+void linear_groups_nf4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsNf4>(args, begin, end);
+}
 
 }  // namespace ingot::cpu

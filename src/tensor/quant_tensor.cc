@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/quant_tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/float_types.h"
+
+namespace ingot {
+namespace {
+
+constexpr int kAwqShift[8] = {0, 16, 4, 20, 8, 24, 12, 28};  // of a row's nibble in its word
+constexpr float kE2m1[8] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+
+uint32_t word_at(const std::byte* words, int64_t index) {
+  uint32_t word;
+  std::memcpy(&word, words + index * 4, sizeof(word));
+  return word;
+}
+
+Status wrong(const char* what, size_t found, int64_t wanted) {
+  return Status::invalid_data("a quantized weight has {} {} where it needs {}", found, what,
+                              wanted);
+}
+
+}  // namespace
+
+Status QuantTensor::check() const {
+  const bool is_size = rows > 0 && cols > 0 && scheme.group_columns > 0 &&
+                       (CheckedSize(static_cast<uint64_t>(rows)) *
+                        CheckedSize(static_cast<uint64_t>(cols)) * CheckedSize(8))
+                           .fits(std::numeric_limits<int64_t>::max());
+  const bool is_bits = scheme.bits == 2 || scheme.bits == 3 || scheme.bits == 4 || scheme.bits == 8;
+  if (!is_size || !is_bits) {
+    return Status::invalid_data("a quantized weight of {} by {} with {} bits, {} columns a group",
+                                rows, cols, scheme.bits, scheme.group_columns);
+  }
+  const bool is_in_runs = scheme.order == CodeOrder::kColumns || scheme.bits % 2 != 0;
+  if ((is_in_runs && cols % 32 != 0) || cols * scheme.bits % 8 != 0 ||
+      (scheme.order == CodeOrder::kAwq && (rows % 8 != 0 || scheme.bits != 4))) {
+    return Status::unsupported("a quantized weight of {} by {} does not fill whole words", rows,
+                               cols);
+  }
+  const int64_t bytes = rows * (cols * scheme.bits / 8);
+  if (codes.size() != static_cast<size_t>(bytes))
+    return wrong("bytes of codes", codes.size(), bytes);
+  const int64_t count = rows * groups();
+  if (scales.size() != static_cast<size_t>(count)) return wrong("scales", scales.size(), count);
+  if (scheme.meaning == CodeMeaning::kAffine && zeros.size() != static_cast<size_t>(count))
+    return wrong("zero points", zeros.size(), count);
+  if (scheme.meaning == CodeMeaning::kLevels && levels.size() != 16)
+    return wrong("levels", levels.size(), 16);
+  if (!std::ranges::all_of(row_order, [&](int64_t row) { return row >= 0 && row < rows; }))
+    return Status::invalid_data("a quantized weight has {} rows, fewer than are used", rows);
+  if (column_order == nullptr) return Status::ok();
+  if (column_order->size() != static_cast<size_t>(cols))
+    return wrong("columns in order", column_order->size(), cols);
+  std::vector<bool> is_there(static_cast<size_t>(cols));
+  for (const int32_t col : *column_order) {
+    if (col < 0 || col >= cols || is_there[static_cast<size_t>(col)])
+      return Status::invalid_data("the column order of a quantized weight is no permutation");
+    is_there[static_cast<size_t>(col)] = true;
+  }
+  return Status::ok();
+}
+
+int code_at(const QuantTensor& tensor, int64_t row, int64_t col) {
+  const std::byte* codes = tensor.codes.data();
+  const int bits = tensor.scheme.bits;
+  const uint32_t mask = (1u << bits) - 1;
+  const auto stream = [&](auto&& word) {  // bit `col * bits` of words of 32
+    const int64_t at = col * bits;
+    const auto shift = static_cast<int>(at % 32);
+    uint64_t window = word(at / 32);
+    if (shift + bits > 32) window |= uint64_t{word(at / 32 + 1)} << 32;
+    return static_cast<int>((window >> shift) & mask);
+  };
+  switch (tensor.scheme.order) {
+    case CodeOrder::kRows:
+    case CodeOrder::kRowsSigned:
+    case CodeOrder::kRowsHighFirst: {
+      const std::byte* from = codes + row * (tensor.cols * bits / 8);
+      if (bits == 3) return stream([&](int64_t i) { return word_at(from, i); });
+      int64_t shift = col * bits % 8;
+      if (tensor.scheme.order == CodeOrder::kRowsHighFirst) shift = 4 - shift;
+      const uint32_t byte = std::to_integer<uint32_t>(from[col * bits / 8]);
+      const auto code = static_cast<int>((byte >> shift) & mask);
+      return tensor.scheme.order == CodeOrder::kRowsSigned ? code ^ 0x80 : code;
+    }
+    case CodeOrder::kColumns:
+      return stream([&](int64_t i) { return word_at(codes, i * tensor.rows + row); });
+    case CodeOrder::kAwq:
+      return static_cast<int>(
+          (word_at(codes, col * (tensor.rows / 8) + row / 8) >> kAwqShift[row % 8]) & mask);
+  }
+  return 0;
+}
+
+void dequantize_row(const QuantTensor& tensor, int64_t matrix_row, std::span<float> out) {
+  const int64_t row =
+      tensor.row_order.empty() ? matrix_row : tensor.row_order[static_cast<size_t>(matrix_row)];
+  for (int64_t i = 0; i < tensor.cols; ++i) {
+    const int64_t col =
+        tensor.column_order == nullptr ? i : (*tensor.column_order)[static_cast<size_t>(i)];
+    const int code = code_at(tensor, row, col);
+    const auto group = static_cast<size_t>(row * tensor.groups() + i / tensor.scheme.group_columns);
+    float value = 0;
+    switch (tensor.scheme.meaning) {
+      case CodeMeaning::kAffine:
+        value = static_cast<float>(code - tensor.zeros[group]);
+        break;
+      case CodeMeaning::kLevels:
+        value = tensor.levels[static_cast<size_t>(code)];
+        break;
+      case CodeMeaning::kE2m1:
+        value = code < 8 ? kE2m1[code] : -kE2m1[code - 8];
+        break;
+      case CodeMeaning::kE4m3:
+        value = to_float(Float8E4M3{static_cast<uint8_t>(code)});
+        break;
+    }
+    out[static_cast<size_t>(col)] = value * tensor.scales[group];
+  }
+}
+
+}  // namespace ingot

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A quantized matrix whose codes, scales and zero points lie apart, as in the safetensors formats
+// (GPTQ, AWQ, compressed-tensors, bitsandbytes, FP8). Codes stay where the file has them; scales
+// and zero points, a few per cent, are brought into one order when it is loaded. What packs weights
+// for the kernels reads it 32 columns of a row at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+
+namespace ingot {
+
+// Where the code of a row and column is.
+enum class CodeOrder : uint8_t {
+  kRows,           // a row's codes are one stream of bits, the low bits of a byte first
+  kRowsSigned,     // the same of signed bytes, to which 128 is added
+  kRowsHighFirst,  // the same of 4 bits, the high ones of a byte first (bitsandbytes)
+  kColumns,        // 32 codes of a row are a stream of `bits` words, in [cols / 32 * bits][rows]
+  kAwq,            // [cols][rows / 8] words of eight rows' nibbles, in the order 0 2 4 6 1 3 5 7
+};
+
+enum class CodeMeaning : uint8_t {
+  kAffine,  // scale * (code - zero)
+  kLevels,  // scale * levels[code], 4 bits
+  kE2m1,    // scale * the 4-bit float, the scale a power of two
+  kE4m3,    // scale * the 8-bit float
+};
+
+struct QuantScheme {
+  CodeMeaning meaning = CodeMeaning::kAffine;
+  CodeOrder order = CodeOrder::kRows;
+  int bits = 4;
+  int64_t group_columns = 32;  // that share a scale; the last group may be shorter
+};
+
+// A permutation of a weight's columns, shared by the weights of one input.
+using ColumnOrder = std::vector<int32_t>;
+
+// Plain data, checked by whoever fills it: see check(). The codes must outlive it.
+struct QuantTensor {
+  QuantScheme scheme;
+  int64_t rows = 0;  // of the file; see row_order
+  int64_t cols = 0;
+  std::span<const std::byte> codes;
+  std::vector<float> scales;       // [rows][groups]
+  std::vector<uint8_t> zeros;      // the same, for kAffine
+  std::vector<float> levels;       // 16, for kLevels
+  std::vector<int64_t> row_order;  // rows of the matrix in the file; empty: all, as they are
+  std::shared_ptr<const ColumnOrder> column_order;  // where columns are sorted by group, or null
+
+  int64_t groups() const { return (cols + scheme.group_columns - 1) / scheme.group_columns; }
+  int64_t matrix_rows() const {
+    return row_order.empty() ? rows : static_cast<int64_t>(row_order.size());
+  }
+  // Every length against the others; what kernels rely on.
+  Status check() const;
+};
+
+// One code; row and column of the file.
+int code_at(const QuantTensor& tensor, int64_t row, int64_t col);
+// A row of the matrix, columns in the file's order: each value is one product in float.
+void dequantize_row(const QuantTensor& tensor, int64_t row, std::span<float> out);
+
+}  // namespace ingot
