@@ -184,9 +184,9 @@ struct Extent {
 // Sizes that fit the layout: odd ones for plain elements, whole blocks otherwise.
 std::vector<Extent> extents(const Kind& kind) {
   const int64_t unit = kind.unit();
-  if (unit == 1) return {{1, 1, 1}, {7, 130, 5}, {5, 1031, 2}, {13, 96, 37}};
-  if (unit < 256) return {{1, unit, 1}, {7, 3 * unit, 5}, {13, 15 * unit, 37}, {9, 2048, 3}};
-  return {{1, 256, 1}, {7, 768, 5}, {17, 512, 37}, {9, 2048, 3}};
+  if (unit == 1) return {{1, 1, 1}, {7, 130, 5}, {5, 1031, 2}, {45, 96, 43}};
+  if (unit < 256) return {{1, unit, 1}, {7, 3 * unit, 5}, {45, 15 * unit, 43}, {9, 2048, 3}};
+  return {{1, 256, 1}, {7, 768, 5}, {45, 512, 43}, {9, 2048, 3}};
 }
 
 bool is_weight_layout(Layout layout) {
@@ -268,6 +268,7 @@ TEST(Linear, OutputsDependOnNothingButTheirRowAndToken) {
   Random random(test_seed());
   for (const LinearKernel& kernel : linear_kernels()) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    if (kernel.target == Target::kScalar) continue;  // one output at a time, and slow
     const Kind kind = kinds_of(kernel).front();
     SCOPED_TRACE(kernel.name);
     const int64_t cols = kind.unit() == 1 ? 1101 : 1280;

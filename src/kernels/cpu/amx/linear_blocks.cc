@@ -87,7 +87,7 @@ inline void multiply(const Folded* folded, int64_t panels, const int8_t* x, int6
 template <class Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   const int64_t blocks = args.cols / kPackedColumns;
-  if (args.tokens <= kDirectTokens) return linear_direct<Core>(args, begin, end, blocks);
+  if (args.tokens <= kFewTokens) return linear_direct<Core>(args, begin, end, blocks);
   typename Core::Tile tiles[2];
   Folded folded[2];
   Sums products;

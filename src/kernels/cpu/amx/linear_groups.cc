@@ -48,7 +48,7 @@ void scale_sums(const typename Core::Tile& tile, int64_t group, const Q8G32* x, 
 template <class Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
-  if (args.tokens <= kDirectTokens) return linear_direct<Core>(args, begin, end, blocks);
+  if (args.tokens <= kFewTokens) return linear_direct<Core>(args, begin, end, blocks);
   const int64_t x_bytes = blocks * static_cast<int64_t>(sizeof(Q8G32));
   typename Core::Tile tiles[2];
   Sums products;

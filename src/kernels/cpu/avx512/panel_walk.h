@@ -18,7 +18,8 @@
 namespace ingot::cpu {
 namespace {
 
-inline constexpr int64_t kDirectTokens = 8;  // at most; above it unpacking into a tile pays
+inline constexpr int64_t kDirectTokens = 8;  // at most at a time
+inline constexpr int64_t kFewTokens = 40;    // above it unpacking into a tile pays
 inline constexpr int64_t kTileTokens = 6;    // that share the loads of a tile
 inline constexpr int64_t kTilePanels = 2;
 inline constexpr int64_t kBlockTokens = 192;                // that pass over one tile
@@ -46,18 +47,29 @@ inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64
   _mm512_mask_storeu_ps(args.y + token * args.y_stride + row, mask, total);
 }
 
+// Even shares of at most kDirectTokens, each by itself.
+template <class Function>
+void for_few_tokens(int64_t tokens, Function&& function) {
+  const int64_t shares = (tokens + kDirectTokens - 1) / kDirectTokens;
+  for (int64_t i = 0; i < shares; ++i)
+    function(tokens * i / shares, tokens * (i + 1) / shares);
+}
+
+// After the first tokens a panel is in the cache for the others.
 template <class Core>
 void linear_direct(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
   const auto* x = reinterpret_cast<const typename Core::Input*>(args.x);
-  with_count<kDirectTokens>(args.tokens, [&]<int64_t Tokens>() {
-    for (int64_t row = begin; row < end; row += 16) {
-      alignas(64) float sums[Tokens * 16];
-      Core::template direct<Tokens>(args.weights + row / 16 * args.weight_stride, args, x, stride,
-                                    sums);
-      for (int64_t t = 0; t < Tokens; ++t)
-        finish_row(args, t, row, end, sums + t * 16);
-    }
-  });
+  for (int64_t row = begin; row < end; row += 16) {
+    const std::byte* panel = args.weights + row / 16 * args.weight_stride;
+    for_few_tokens(args.tokens, [&](int64_t from, int64_t to) {
+      with_count<kDirectTokens>(to - from, [&]<int64_t Tokens>() {
+        alignas(64) float sums[Tokens * 16];
+        Core::template direct<Tokens>(panel, args, x + from * stride, stride, sums);
+        for (int64_t t = 0; t < Tokens; ++t)
+          finish_row(args, from + t, row, end, sums + t * 16);
+      });
+    });
+  }
 }
 
 template <class Core, int64_t Panels>
@@ -111,7 +123,7 @@ void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t
 template <class Core>
 void linear_by_panels(const LinearArgs& args, int64_t begin, int64_t end) {
   const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
-  if (args.tokens <= kDirectTokens) {
+  if (args.tokens <= kFewTokens) {
     linear_direct<Core>(args, begin, end, blocks);
   } else {
     linear_by_tiles<Core>(args, begin, end, blocks);
