@@ -14,10 +14,10 @@
 namespace ingot::cpu {
 namespace {
 
-constexpr int64_t kSpan = 128;           // columns between two additions to the totals
-constexpr int64_t kDecodeColumns = 256;  // whole blocks of every layout
-constexpr int64_t kFewTokens = 3;        // whose chains all fit the registers
-constexpr int64_t kSpanTokens = 6;       // whose chains of even or odd columns do
+constexpr int64_t kSpan = 128;                   // columns between two additions to the totals
+constexpr int64_t kDecodeColumns = 256;          // whole blocks of every layout
+constexpr int64_t kFewTokens = 3;                // whose chains all fit the registers
+constexpr int64_t kSpanTokens = tile_tokens(6);  // whose chains of even or odd columns do
 
 struct F8Elements {  // 128 columns after their scales
   static constexpr int64_t kBytes = 1;

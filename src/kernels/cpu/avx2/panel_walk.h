@@ -14,15 +14,17 @@
 
 #include "kernels/cpu/avx2/codes.h"
 #include "kernels/cpu/avx2/vectors.h"
+#include "kernels/cpu/tile_tokens.h"
 #include "kernels/linear.h"
 
 namespace ingot::cpu {
 namespace {
 
-inline constexpr int64_t kDirectTokens = 8;   // at most; above it unpacking into a tile pays
-inline constexpr int64_t kTileTokens = 4;     // that share the loads of a tile
-inline constexpr int64_t kTilePanels = 2;     // by which a token passes while it is in L1
-inline constexpr int64_t kBlockTokens = 192;  // that pass over one tile
+inline constexpr int64_t kDirectTokens =
+    tile_tokens(8);  // at most; above it unpacking into a tile pays
+inline constexpr int64_t kTileTokens = tile_tokens(4);  // that share the loads of a tile
+inline constexpr int64_t kTilePanels = 2;               // by which a token passes while it is in L1
+inline constexpr int64_t kBlockTokens = 192;            // that pass over one tile
 inline constexpr int64_t kBlockBytes = int64_t{512} << 10;  // of inputs, to stay in L2
 inline constexpr int64_t kTokenSums = kTilePanels * 16;
 

@@ -13,14 +13,15 @@
 #pragma once
 
 #include "kernels/cpu/avx512/codes.h"
+#include "kernels/cpu/tile_tokens.h"
 #include "kernels/linear.h"
 
 namespace ingot::cpu {
 namespace {
 
-inline constexpr int64_t kDirectTokens = 8;  // at most at a time
-inline constexpr int64_t kFewTokens = 40;    // above it unpacking into a tile pays
-inline constexpr int64_t kTileTokens = 6;    // that share the loads of a tile
+inline constexpr int64_t kDirectTokens = tile_tokens(8);  // at most at a time
+inline constexpr int64_t kFewTokens = 40;                 // above it unpacking into a tile pays
+inline constexpr int64_t kTileTokens = tile_tokens(6);    // that share the loads of a tile
 inline constexpr int64_t kTilePanels = 2;
 inline constexpr int64_t kBlockTokens = 192;                // that pass over one tile
 inline constexpr int64_t kBlockBytes = int64_t{512} << 10;  // of inputs, to stay in L2
