@@ -68,6 +68,30 @@ std::vector<std::byte> random_weights(Layout layout, int64_t cols, size_t size) 
   return bytes;
 }
 
+// The same of weights whose scales lie apart; `codes` hold its bytes.
+QuantTensor random_quant(Packing packing, int64_t rows, int64_t cols,
+                         std::vector<std::byte>& codes) {
+  QuantTensor tensor;
+  tensor.rows = rows;
+  tensor.cols = cols;
+  tensor.scheme.bits = info(packing).bits;
+  tensor.scheme.group_columns = 128;
+  std::mt19937_64 engine(1);
+  codes.resize(static_cast<size_t>(rows * (cols * tensor.scheme.bits / 8)));
+  for (std::byte& code : codes)
+    code = static_cast<std::byte>(engine() & 0x77);  // no float of 8 bits among them is a NaN
+  tensor.codes = codes;
+  tensor.scales.assign(static_cast<size_t>(rows * tensor.groups()), 0.01F);
+  if (packing == Packing::kF8) {
+    tensor.scheme.meaning = CodeMeaning::kE4m3;
+  } else if (info(packing).levels != nullptr) {
+    tensor.scheme.meaning = CodeMeaning::kLevels;
+  } else {
+    tensor.zeros.assign(tensor.scales.size(), 3);
+  }
+  return tensor;
+}
+
 // Median and spread of the middle half into a record.
 template <class Function>
 KernelRecord timed(const Exec& exec, int repeats, std::string name, std::string work,
@@ -110,9 +134,16 @@ class KernelBench {
 void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
   const int64_t rows = sizes_.rows;
   const int64_t cols = sizes_.cols;
-  const auto row_bytes = static_cast<int64_t>(storage_bytes(layout, CheckedSize(cols)).value_or(0));
-  const std::vector<std::byte> file =
-      random_weights(layout, cols, static_cast<size_t>(row_bytes * rows));
+  const bool is_quant = is_quant_packing(kernel.packing);
+  const auto row_bytes =
+      is_quant ? 0 : static_cast<int64_t>(storage_bytes(layout, CheckedSize(cols)).value_or(0));
+  std::vector<std::byte> file;
+  QuantTensor quant;
+  if (is_quant) {
+    quant = random_quant(kernel.packing, rows, cols, file);
+  } else {
+    file = random_weights(layout, cols, static_cast<size_t>(row_bytes * rows));
+  }
   const bool is_packed = kernel.packing != Packing::kRows;
   const int64_t panels = (rows + kPanelRows - 1) / kPanelRows;
   const int64_t stride = is_packed ? panel_shape(kernel.packing, cols).panel : row_bytes;
@@ -127,7 +158,8 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
     if (i > 0) {
       std::memcpy(to, weights, matrix_bytes);
     } else if (is_packed) {
-      pack_panels({layout, file.data(), row_bytes, rows, cols}, kernel.packing, 0, panels, to);
+      pack_panels({layout, file.data(), row_bytes, rows, cols, is_quant ? &quant : nullptr},
+                  kernel.packing, 0, panels, to);
     } else {
       std::memcpy(to, file.data(), matrix_bytes);
     }
@@ -154,7 +186,8 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
                        [&](int64_t begin, int64_t end) { kernel.run(args, begin, end); });
     }
   };
-  const std::string name = fmt::format("{} {}", kernel.name, info(layout).name);
+  const std::string name =
+      is_quant ? std::string(kernel.name) : fmt::format("{} {}", kernel.name, info(layout).name);
   const bool is_scalar = kernel.target == Target::kScalar;
   const size_t streamed = is_scalar ? 1 : matrices;
   const int64_t many =
@@ -355,6 +388,10 @@ std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptio
       add(fmt::format("{} {}", kernel.name, info(layout).name), kernel.target,
           [&bench, &kernel, layout] { bench.linear(kernel, layout); });
     }
+  }
+  for (const LinearKernel& kernel : linear_kernels()) {
+    if (!is_quant_packing(kernel.packing)) continue;
+    add(kernel.name, kernel.target, [&bench, &kernel] { bench.linear(kernel, Layout::kU8); });
   }
   for (const PackKernel& kernel : pack_kernels())
     add(kernel.name, kernel.target, [&] { bench.pack(kernel); });

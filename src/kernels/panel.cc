@@ -163,6 +163,11 @@ Packing packing_of(const QuantTensor& tensor) {
   }
 }
 
+bool is_quant_packing(Packing packing) {
+  const ScaleForm form = info(packing).form;
+  return packing == Packing::kF8 || form == ScaleForm::kZeros || form == ScaleForm::kFloats;
+}
+
 PanelShape panel_shape(Packing packing, int64_t cols) {
   const PackingInfo& facts = info(packing);
   PanelShape shape;

@@ -95,6 +95,8 @@ Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::s
 // The same of a weight whose scales lie apart; kRows where there is none.
 struct QuantTensor;
 Packing packing_of(const QuantTensor& tensor);
+// Whether only such weights have it.
+bool is_quant_packing(Packing packing);
 
 // Where a panel's parts begin, in bytes.
 struct PanelShape {

@@ -18,11 +18,6 @@ struct RandomQuant {
   QuantTensor tensor;
 };
 
-inline bool is_quant_packing(Packing packing) {
-  const ScaleForm form = info(packing).form;
-  return packing == Packing::kF8 || form == ScaleForm::kZeros || form == ScaleForm::kFloats;
-}
-
 inline QuantScheme random_scheme(Random& random, Packing packing, int64_t rows) {
   QuantScheme scheme;
   scheme.bits = info(packing).bits;

@@ -93,27 +93,22 @@ Result<std::optional<QuantTensor>> read_gptq_weight(const QuantModule& module,
       codes->shape[0] != static_cast<uint64_t>(cols / 32 * bits)) {
     return module.shape_error(".qweight", *codes, fmt::format("[{} * {} / 32, rows]", cols, bits));
   }
-  const Sizes sizes{static_cast<int64_t>(codes->shape[1]), cols,
-                    static_cast<int64_t>(scales->shape.rank() == 2 ? scales->shape[0] : 0)};
-  if (sizes.groups < 1 || sizes.groups > cols ||
-      scales->shape[1] != static_cast<uint64_t>(sizes.rows)) {
-    return module.shape_error(".scales", *scales, fmt::format("[groups, {}]", sizes.rows));
-  }
-  if (sizes.rows * bits % 32 != 0 ||
-      words->shape != Shape{static_cast<uint64_t>(sizes.groups),
-                            static_cast<uint64_t>(sizes.rows * bits / 32)}) {
-    return module.shape_error(".qzeros", *words,
-                              fmt::format("[{}, {} * {} / 32]", sizes.groups, sizes.rows, bits));
-  }
   QuantTensor tensor;
   const int64_t group = config.group_columns > 0 ? config.group_columns : cols;
   tensor.scheme = {CodeMeaning::kAffine, CodeOrder::kColumns, static_cast<int>(bits), group};
-  tensor.rows = sizes.rows;
+  tensor.rows = static_cast<int64_t>(codes->shape[1]);
   tensor.cols = cols;
-  if (tensor.groups() != sizes.groups) {
-    return module.shape_error(
-        ".scales", *scales,
-        fmt::format("[{}, {}], groups of {} columns,", tensor.groups(), sizes.rows, group));
+  const Sizes sizes{tensor.rows, cols, tensor.groups()};
+  const auto rows = static_cast<uint64_t>(sizes.rows);
+  const auto groups = static_cast<uint64_t>(sizes.groups);
+  if (scales->shape != Shape{groups, rows}) {
+    return module.shape_error(".scales", *scales,
+                              fmt::format("[{}, {}], groups of {} columns,", groups, rows, group));
+  }
+  if (rows * static_cast<uint64_t>(bits) % 32 != 0 ||
+      words->shape != Shape{groups, rows * static_cast<uint64_t>(bits) / 32}) {
+    return module.shape_error(".qzeros", *words,
+                              fmt::format("[{}, {} * {} / 32]", groups, rows, bits));
   }
   tensor.codes = codes->bytes;
   INGOT_TRY(const std::vector<float> by_group, module.floats(".scales"));

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantized weights that do not fit together are refused by name; the oracle tests those that do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "model/quant/quant_module.h"
+
+namespace ingot {
+namespace {
+
+using testing::HasSubstr;
+
+Result<QuantConfig> config_of(const std::string& quantization) {
+  const auto config =
+      HfConfig::parse(R"({"quantization_config": )" + quantization + "}", "config.json");
+  EXPECT_TRUE(config.is_ok());
+  return read_quant_config(*config);
+}
+
+// The tensors of one weight, by suffix.
+class Tensors {
+ public:
+  void add(const std::string& suffix, Layout layout, Shape shape, int fill = 0) {
+    const uint64_t size = storage_bytes(layout, shape.elements()).value_or(0);
+    std::vector<std::byte>& bytes = bytes_[suffix];
+    bytes.assign(size, static_cast<std::byte>(fill));
+    entries_[suffix] = {suffix, {layout, shape, bytes}, 0};
+  }
+  std::vector<std::byte>& bytes(const std::string& suffix) { return bytes_[suffix]; }
+  void drop(const std::string& suffix) { entries_.erase(suffix); }
+
+  Result<std::optional<QuantTensor>> read(const QuantConfig& config, int64_t cols) const {
+    const QuantModule module("model.safetensors", "up",
+                             [&](std::string_view suffix) -> Result<const TensorEntry*> {
+                               const auto it = entries_.find(std::string(suffix));
+                               return it == entries_.end() ? nullptr : &it->second;
+                             });
+    return read_quant_weight(module, config, cols);
+  }
+  void expect_refused(const QuantConfig& config, int64_t cols, const std::string& what) const {
+    const auto tensor = read(config, cols);
+    const Status status =
+        tensor.is_ok() && tensor->has_value() ? (*tensor)->check() : tensor.status();
+    ASSERT_FALSE(status.is_ok());
+    EXPECT_THAT(status.message(), HasSubstr(what));
+  }
+
+ private:
+  std::map<std::string, TensorEntry> entries_;
+  std::map<std::string, std::vector<std::byte>> bytes_;
+};
+
+Tensors gptq_tensors() {  // 64 columns in groups of 32, 16 rows of 4 bits
+  Tensors tensors;
+  tensors.add(".qweight", Layout::kI32, {8, 16}, 0x73);
+  tensors.add(".qzeros", Layout::kI32, {2, 2}, 0x77);
+  tensors.add(".scales", Layout::kF16, {2, 16}, 0x3C);
+  return tensors;
+}
+
+const char* const kGptq = R"({"quant_method": "gptq", "bits": 4, "group_size": 32})";
+
+TEST(Quant, ConfigsThatCannotBeLoadedAreNamed) {
+  const auto expect = [](const std::string& text, StatusCode code, const std::string& what) {
+    SCOPED_TRACE(text);
+    const Status status = config_of(text).status();
+    EXPECT_EQ(status.code(), code);
+    EXPECT_THAT(status.message(), HasSubstr(what));
+  };
+  const auto unsupported = StatusCode::kUnsupported;
+  const auto invalid = StatusCode::kInvalidData;
+  expect("7", invalid, "must be an object");
+  expect("{}", invalid, "quant_method");
+  expect(R"({"quant_method": "gptq"})", invalid, "bits");
+  expect(R"({"quant_method": "gptq", "bits": 5})", unsupported, "5 bits");
+  expect(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"})", unsupported,
+         "'marlin'");
+  expect(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:x": {}}})", unsupported, "dynamic");
+  expect(R"({"quant_method": "awq", "version": "gemv"})", unsupported, "'gemv'");
+  expect(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})", unsupported, "'fp4'");
+  expect(R"({"quant_method": "fp8", "fmt": "e5m2"})", unsupported, "'e5m2'");
+  expect(R"({"quant_method": "fp8", "weight_block_size": [128]})", invalid, "two numbers");
+  expect(R"({"quant_method": "modelopt", "quant_algo": "NVFP4"})", unsupported, "'NVFP4'");
+  expect(R"({"quant_method": "compressed-tensors", "format": "x"})", invalid, "config_groups");
+}
+
+TEST(Quant, ZeroPointsOfTheFirstFormatAreOneMore) {
+  const Tensors tensors = gptq_tensors();
+  const auto first = tensors.read(*config_of(kGptq), 64);
+  ASSERT_TRUE(first.is_ok() && first->has_value()) << first.status().message();
+  EXPECT_TRUE((*first)->check().is_ok());
+  EXPECT_THAT((*first)->zeros, testing::Each(8));
+  const auto second = tensors.read(
+      *config_of(R"({"quant_method": "gptq", "bits": 4, "group_size": 32, "format": "gptq_v2"})"),
+      64);
+  ASSERT_TRUE(second.is_ok() && second->has_value());
+  EXPECT_THAT((*second)->zeros, testing::Each(7));
+}
+
+TEST(Quant, GptqTensorsMustFitTogether) {
+  const QuantConfig config = *config_of(kGptq);
+  Tensors tensors = gptq_tensors();
+  tensors.drop(".qweight");
+  EXPECT_FALSE(tensors.read(config, 64)->has_value()) << "plain weights are no error";
+  tensors = gptq_tensors();
+  tensors.expect_refused(config, 96, ".qweight");
+  tensors.drop(".qzeros");
+  tensors.expect_refused(config, 64, ".qzeros");
+  tensors = gptq_tensors();
+  tensors.add(".qzeros", Layout::kI32, {2, 3});
+  tensors.expect_refused(config, 64, ".qzeros");
+  tensors = gptq_tensors();
+  tensors.add(".scales", Layout::kF16, {3, 16});
+  tensors.expect_refused(config, 64, ".scales");
+  tensors.add(".scales", Layout::kI32, {2, 16});
+  tensors.expect_refused(config, 64, ".scales");
+  tensors = gptq_tensors();
+  tensors.add(".g_idx", Layout::kI32, {63});
+  tensors.expect_refused(config, 64, ".g_idx");
+  tensors.add(".g_idx", Layout::kI32, {64}, 0xFF);
+  tensors.expect_refused(config, 64, "groups beyond");
+  tensors.add(".g_idx", Layout::kI32, {64});
+  tensors.bytes(".g_idx")[0] = std::byte{1};  // a group of one column
+  tensors.expect_refused(config, 64, "unequal");
+}
+
+TEST(Quant, TheOtherFormatsCheckTheirShapesToo) {
+  Tensors awq;
+  awq.add(".qweight", Layout::kI32, {64, 2});
+  awq.add(".qzeros", Layout::kI32, {2, 2});
+  awq.add(".scales", Layout::kF16, {2, 16});
+  const QuantConfig awq_config = *config_of(R"({"quant_method": "awq"})");
+  EXPECT_TRUE(awq.read(awq_config, 64).is_ok());
+  awq.expect_refused(awq_config, 32, ".qweight");
+  awq.add(".qzeros", Layout::kI32, {1, 2});
+  awq.expect_refused(awq_config, 64, ".qzeros");
+
+  Tensors fp8;
+  fp8.add(".weight", Layout::kF8_E4M3, {8, 64});
+  const QuantConfig fp8_config = *config_of(R"({"quant_method": "fp8"})");
+  fp8.expect_refused(fp8_config, 64, ".weight_scale");
+  fp8.add(".weight_scale", Layout::kF32, {7});
+  fp8.expect_refused(fp8_config, 64, "7 scales");
+  fp8.add(".weight_scale", Layout::kF32, {8, 1});
+  EXPECT_TRUE(fp8.read(fp8_config, 64).is_ok());
+
+  Tensors nf4;
+  const QuantConfig nf4_config =
+      *config_of(R"({"quant_method": "bitsandbytes", "bnb_4bit_quant_type": "nf4"})");
+  const std::string state = R"({"shape": [8, 64], "blocksize": 64})";
+  nf4.add(".weight.quant_state.bitsandbytes__nf4", Layout::kU8, {state.size()});
+  std::memcpy(nf4.bytes(".weight.quant_state.bitsandbytes__nf4").data(), state.data(),
+              state.size());
+  nf4.add(".weight", Layout::kU8, {255, 1});
+  nf4.add(".weight.absmax", Layout::kF32, {8});
+  nf4.add(".weight.quant_map", Layout::kF32, {16});
+  nf4.expect_refused(nf4_config, 64, "255 bytes");
+  nf4.expect_refused(nf4_config, 32, "shape");
+  nf4.add(".weight", Layout::kU8, {256, 1});
+  EXPECT_TRUE(nf4.read(nf4_config, 64).is_ok());
+  nf4.add(".weight.absmax", Layout::kU8, {8});
+  nf4.expect_refused(nf4_config, 64, "nested_quant_map");
+
+  Tensors packed;
+  packed.add(".weight_packed", Layout::kI32, {8, 8});
+  packed.add(".weight_scale", Layout::kBF16, {8, 2});
+  packed.add(".weight_shape", Layout::kI64, {2});
+  const QuantConfig packed_config = *config_of(
+      R"({"quant_method": "compressed-tensors", "format": "pack-quantized",
+          "config_groups": {"group_0": {"weights": {"num_bits": 4}}}})");
+  packed.expect_refused(packed_config, 64, "weight_shape says [0, 0]");
+  packed.drop(".weight_shape");
+  EXPECT_TRUE(packed.read(packed_config, 64).is_ok());
+  packed.add(".weight_zero_point", Layout::kI32, {2, 2});
+  packed.expect_refused(packed_config, 64, ".weight_zero_point");
+}
+
+}  // namespace
+}  // namespace ingot
