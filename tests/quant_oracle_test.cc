@@ -125,7 +125,7 @@ TEST_P(QuantOracle, LogitsOfEveryPositionAgree) {
     if (!is_fast) options.targets = TargetSet::scalar_only();
     auto model = Model::load(checkpoint_, options);
     ASSERT_TRUE(model.is_ok()) << model.status().message();
-    auto solo = Solo::create(*model, {.threads = 1, .context = 512});
+    auto solo = Solo::create(*model, {.threads = {.threads = 1}, .context = 512});
     ASSERT_TRUE(solo.is_ok()) << solo.status().message();
     for (size_t p = 0; p < goldens_->prompts(); ++p) {
       const Result<double> worst = goldens_->worst_difference(**solo, p);

@@ -37,8 +37,10 @@ void expect_codes(Random& random, int64_t columns) {
         continue;
       }
       Block block;
-      std::memcpy(&block, weights.data() + row * row_bytes + col / columns * sizeof(Block),
-                  sizeof(block));
+      std::memcpy(
+          &block,
+          weights.data() + row * row_bytes + col / columns * static_cast<int64_t>(sizeof(Block)),
+          sizeof(block));
       Codes codes;
       read_codes(block, codes);
       ASSERT_EQ(code, codes.codes[col % columns]) << row << ", " << col;
