@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -210,8 +211,10 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
     record(many, 1, 1);
     return;
   }
-  for (const int64_t tokens : {int64_t{4}, int64_t{8}, int64_t{16}, int64_t{32}, many})
+  for (const int64_t tokens : {int64_t{4}, int64_t{8}, int64_t{16}, int64_t{32}, many}) {
+    if (tokens > many) continue;  // the inputs are no more
     record(tokens, tokens < 32 ? streamed : 1, std::min(3, sizes_.repeats));
+  }
 }
 
 void KernelBench::pack(const PackKernel& kernel) {
@@ -350,6 +353,15 @@ void KernelBench::barrier() {
   });
 }
 
+// Layouts are written Q8_0 and kernels linear_groups8: neither way of typing should matter.
+bool has_part(std::string_view name, std::string_view part) {
+  return !std::ranges::search(
+              name, part,
+              [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); })
+              .empty() ||
+         part.empty();
+}
+
 }  // namespace
 
 double KernelRecord::share_of_bandwidth(const MachinePeaks& peaks) const {
@@ -373,7 +385,7 @@ std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptio
   const auto add = [&](std::string name, Target target, std::function<void()> run) {
     if (!targets.has(target)) return;
     if (options.part.empty() && target == Target::kScalar) return;  // slow; ask for them by name
-    if (name.find(options.part) == std::string::npos) return;
+    if (!has_part(name, options.part)) return;
     todo.emplace_back(std::move(name), [&bench, target, run = std::move(run)] {
       run();
       bench.set_target(target);
