@@ -97,10 +97,8 @@ template <int Place>
 // What the codes of a packing are to the multipliers. Products of unsigned bytes by signed ones are
 // added in pairs to words, which hold 16 of them for 4-bit codes. So codes are without sign, their
 // offset is taken off through the sums of the inputs, and as many words are added as cannot
-// overflow before they are widened. Codes of 8 bits are two planes of 4 bits, low and high. By
-// signs instead it takes 1.3 times as long (they keep the multipliers busy too); as words, or with
-// the inputs' nibbles, it takes the same multiplies, but the inputs would have to be unpacked
-// first.
+// overflow before they are widened. Codes of 8 bits are two planes of 4 bits, low and high: three
+// other exact ways (by signs, by words, by nibbles of the inputs) need more of the multipliers.
 template <int Bits, int Offset, const int8_t* Levels = nullptr, int Largest = (1 << Bits) - 1>
 struct Codes {
   static constexpr int64_t kRunBytes = kLine * Bits;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packings with whole scales in blocks of 256. One token: bound by the weights' bytes. Many: for 32
 // columns of 8 rows 8 multiplies of bytes and 8 additions of words; the multiply that widens the
-// words is the one by the group's scale. On Zen 4 0.42 to 0.55 of the peak of bytes; a multiply and
-// an addition a cycle and pipe, with nothing else, reach 0.8. Show it with
-// `ingot bench kernels linear_blocks`.
+// words is the one by the group's scale. Show it with `ingot bench kernels linear_blocks`.
 #include "kernels/code_levels.h"
 #include "kernels/cpu/avx2/linear.h"
 #include "kernels/cpu/avx2/panel_walk.h"
