@@ -164,6 +164,7 @@ struct GroupsCore {
   [[gnu::noinline]] static void direct(const std::byte* panel, const LinearArgs& args,
                                        const Q8G32* x, int64_t stride, float* out) {
     const std::byte* run = panel;
+    [[maybe_unused]] __m256i lines[kScaleBytes / kHalfLine];
     __m256 sums[2][Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
@@ -171,6 +172,14 @@ struct GroupsCore {
     for (int64_t block = 0; block < stride; ++block, run += 8 * Of::kRunBytes) {
       const int64_t groups = groups_of(args, block);
       const std::byte* scales = run;
+      // Where whole lines of scales are read in turn with the codes, the processor sees no stream
+      // and memory gives a third: they are copied in order first.
+      if constexpr (Scales::kBytes == kLine) {
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < kScaleBytes / kHalfLine; ++i)
+          lines[i] = load_8_rows(run + i * kHalfLine);
+        scales = reinterpret_cast<const std::byte*>(lines);
+      }
       run += kScaleBytes;
       const std::byte* ahead = run + kPrefetchBytes;
       add_half(scales, run, 0, ahead, groups, x + block, stride, sums[0]);

@@ -113,12 +113,26 @@ struct GroupsCore {
     return sum;
   }
 
+  // Where whole lines of scales are read in turn with the codes, the processor sees no stream and
+  // memory gives a third: they are copied in order at the beginning of a block.
+  struct alignas(64) Lines {
+    __m512i lines[8];
+  };
+  static constexpr bool kCopiesScales = Scales::kBytes == kLine;
+  static const std::byte* copy_scales(const std::byte* from, Lines& to) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < 8; ++i)
+      to.lines[i] = load_line(from + i * kLine);
+    return reinterpret_cast<const std::byte*>(to.lines);
+  }
+
   template <int64_t Tokens>
   static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
                      float* out) {
     const std::byte* run = panel;
     const std::byte* scales = nullptr;
     const int64_t runs = runs_of(args);
+    [[maybe_unused]] Lines lines;
     __m512 sums[Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
@@ -126,6 +140,7 @@ struct GroupsCore {
     for (int64_t r = 0; r < runs; ++r, run += kRunBytes, scales += Scales::kBytes) {
       if (r % 8 == 0) {
         scales = run;
+        if constexpr (kCopiesScales) scales = copy_scales(run, lines);
         run += kScaleBytes;
       }
       __m512i codes[kRunCodes];
@@ -160,14 +175,17 @@ struct GroupsCore {
   static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
     const std::byte* scales = panel + block * (kScaleBytes + 8 * kRunBytes);
     const std::byte* run = scales + kScaleBytes;
-    for (int64_t r = 0; r < groups_of(args, block); ++r) {
+    const int64_t groups = groups_of(args, block);
+    for (int64_t r = 0; r < groups; ++r) {  // first, as they lie first
+      tile.scales[r] = Scales::scales(scales + r * Scales::kBytes);
+      tile.mins[r] = Scales::mins(scales + r * Scales::kBytes);
+    }
+    for (int64_t r = 0; r < groups; ++r) {
       __m512i codes[kRunCodes];
       read(run + r * kRunBytes, codes);
 #pragma GCC unroll 16
       for (int64_t i = 0; i < kRunCodes; ++i)
         tile.codes[r * kRunCodes + i] = codes[i];
-      tile.scales[r] = Scales::scales(scales + r * Scales::kBytes);
-      tile.mins[r] = Scales::mins(scales + r * Scales::kBytes);
     }
   }
 
