@@ -355,11 +355,11 @@ void KernelBench::barrier() {
 
 // Layouts are written Q8_0 and kernels linear_groups8: neither way of typing should matter.
 bool has_part(std::string_view name, std::string_view part) {
-  return !std::ranges::search(
-              name, part,
-              [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); })
-              .empty() ||
-         part.empty();
+  const auto is_same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
+  return part.empty() ||
+         std::search(name.begin(), name.end(), part.begin(), part.end(), is_same) != name.end();
 }
 
 }  // namespace
