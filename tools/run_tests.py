@@ -77,6 +77,7 @@ def count(stage: Stage, output: str, is_ok: bool) -> None:
         for word in ("passed", "failed", "skipped"):
             numbers = re.findall(rf"(\d+) {word}", output)
             setattr(stage, word, int(numbers[-1]) if numbers else 0)
+        stage.failures = re.findall(r"^(?:FAILED|ERROR) (.+)", output, re.M)
         errors = re.findall(r"(\d+) errors?", output)
         stage.failed += int(errors[-1]) if errors else 0
     if not is_ok and stage.failed == 0:
