@@ -149,6 +149,9 @@ Packing packing_of(const QuantTensor& tensor) {
     return scheme.bits == 4 ? Packing::kGroupsFp4 : Packing::kRows;
   if (scheme.meaning == CodeMeaning::kLevels)
     return scheme.bits == 4 && is_nf4(tensor.levels) ? Packing::kGroupsNf4 : Packing::kRows;
+  // Kernels may take zero points off codes within a byte.
+  if (scheme.bits <= 4 && std::ranges::any_of(tensor.zeros, [](uint8_t zero) { return zero > 16; }))
+    return Packing::kRows;
   switch (scheme.bits) {
     case 2:
       return Packing::kGroups2Zero;

@@ -58,7 +58,7 @@ void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
         Core::fill(panel, args, block, tiles[p]);
         // With their sign: nothing is left to take off afterwards.
         for (__m512i& codes : tiles[p].codes)
-          codes = _mm512_sub_epi8(codes, every_byte(Core::kOffset));
+          codes = _mm512_sub_epi8(codes, every_byte(Core::kTileOffset));
       },
       [&](int64_t panels, int64_t block, const Q8G32* x, int64_t tokens, float* sums) {
         const int64_t groups = Core::groups_of(args, block);
@@ -104,6 +104,16 @@ void linear_groups_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
 }
 void linear_groups_fp4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<GroupsFp4>(args, begin, end);
+}
+
+void linear_groups2zero_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<GroupsZero<2>>(args, begin, end);
+}
+void linear_groups3zero_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<GroupsZero<3>>(args, begin, end);
+}
+void linear_groups4zero_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<GroupsZero<4>>(args, begin, end);
 }
 
 }  // namespace ingot::cpu

@@ -85,6 +85,7 @@ struct BlocksCore {
       sums[t] = _mm512_setzero_ps();
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
       const auto* scales = reinterpret_cast<const PackedScales*>(run);
+      prefetch_run<Tokens>(run, kScaleBytes);
       run += kScaleBytes;
       __m512i totals[Tokens];
       __m512i min_sums[Tokens];

@@ -106,13 +106,14 @@ inline void look_up(const int8_t* levels, int offset, __m512i (&codes)[8]) {
 }
 
 // One or two tokens: the processor's own prefetcher sees a plain stream and does best alone. More:
-// the arithmetic between two lines is long enough to starve it, and asking ahead gains a third.
+// the arithmetic between two lines is long enough to starve it, and asking ahead (for the second
+// level: the first is full of inputs) gains up to a half.
 inline constexpr int64_t kAhead = 4096;
 template <int64_t Tokens>
 inline void prefetch_run(const std::byte* run, int64_t bytes) {
-  if constexpr (Tokens < 4) return;
+  if constexpr (Tokens < 3) return;
   for (int64_t i = 0; i < bytes; i += kLine)
-    _mm_prefetch(reinterpret_cast<const char*>(run + kAhead + i), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(run + kAhead + i), _MM_HINT_T1);
 }
 
 inline __m512i broadcast_4_bytes(const void* from) {

@@ -65,10 +65,13 @@ template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr,
 struct GroupsCore {
   using Input = Q8G32;
   static constexpr int64_t kRunBytes = kLine * Bits;
-  static constexpr int kOffset = Offset;
   static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
   static_assert(kScaleBytes % kLine == 0);
   static constexpr bool kHasZero = std::is_same_v<Scales, ZeroScales>;
+  // Codes that leave room in a byte take their zero points off when a tile is filled, but for a
+  // constant that keeps them without sign.
+  static constexpr bool kFoldsZero = kHasZero && Bits <= 4;
+  static constexpr int kTileOffset = kFoldsZero ? 16 : Offset;
   static constexpr bool kHasLow = LowLevels != nullptr;
   static constexpr int64_t kRunCodes = kHasLow ? 16 : 8;  // registers of a run
 
@@ -100,6 +103,10 @@ struct GroupsCore {
     }
     if constexpr (Offset == 0) return _mm512_setzero_si512();
     return _mm512_set1_epi32(-Offset * x.sums[group]);
+  }
+  static __m512i start_in_tile(const Q8G32& x, int64_t group, __m512 zero) {
+    if constexpr (kFoldsZero) return _mm512_set1_epi32(-kTileOffset * x.sums[group]);
+    return start(x, group, zero);
   }
   static __m512i after_high(__m512i dot) {
     return _mm512_slli_epi32(dot, 7);
@@ -140,6 +147,7 @@ struct GroupsCore {
     for (int64_t r = 0; r < runs; ++r, run += kRunBytes, scales += Scales::kBytes) {
       if (r % 8 == 0) {
         scales = run;
+        prefetch_run<Tokens>(run, kScaleBytes);
         if constexpr (kCopiesScales) scales = copy_scales(run, lines);
         run += kScaleBytes;
       }
@@ -183,9 +191,16 @@ struct GroupsCore {
     for (int64_t r = 0; r < groups; ++r) {
       __m512i codes[kRunCodes];
       read(run + r * kRunBytes, codes);
+      [[maybe_unused]] __m512i lift;
+      if constexpr (kFoldsZero) {  // a lane's zero point in all of its four bytes
+        const __m512i zeros = _mm512_mullo_epi32(_mm512_castps_si512(tile.mins[r]), every_byte(1));
+        lift = _mm512_sub_epi8(every_byte(kTileOffset), zeros);
+      }
 #pragma GCC unroll 16
-      for (int64_t i = 0; i < kRunCodes; ++i)
+      for (int64_t i = 0; i < kRunCodes; ++i) {
+        if constexpr (kFoldsZero) codes[i] = _mm512_add_epi8(codes[i], lift);
         tile.codes[r * kRunCodes + i] = codes[i];
+      }
     }
   }
 
@@ -205,7 +220,7 @@ struct GroupsCore {
       for (int64_t t = 0; t < Tokens; ++t) {
 #pragma GCC unroll 2
         for (int64_t p = 0; p < Panels; ++p)
-          dots[p][t] = start(x[t * stride], group, tiles[p].mins[group]);
+          dots[p][t] = start_in_tile(x[t * stride], group, tiles[p].mins[group]);
       }
 #pragma GCC unroll 16
       for (int64_t i = 0; i < kRunCodes; ++i) {
