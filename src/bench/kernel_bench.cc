@@ -176,7 +176,7 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
                     .weight_stride = stride,
                     .rows = rows,
                     .cols = cols,
-                    .x = x.rows(kernel.activation, exec_),
+                    .x = x.rows(kernel.activation_of(x.tokens()), exec_),
                     .tokens = tokens,
                     .y = y.data(),
                     .y_stride = rows,

@@ -12,8 +12,13 @@ enum class ActivationLayout : uint8_t {
   kQ8G32,   // int8 codes with a scale and a sum per 32 values
   kQ8G256,  // int8 codes with a scale per 256 values, sums per 16 and per 32
   kBF16,    // [tokens, cols] rounded to bf16, columns padded to 32 by zeros
+  // The same for matrix instructions, which read sixteen tokens at once: [tokens / 16] rows of the
+  // tiles below. The last may hold fewer; what stands in place of the others means nothing.
+  kQ8G32Tiles,
+  kQ8G256Tiles,
+  kBF16Tiles,
 };
-inline constexpr int64_t kActivationLayouts = 4;
+inline constexpr int64_t kActivationLayouts = 7;
 
 // 256 columns of a packed row. value = scale * code, code = round(value / scale) in [-127, 127],
 // scale = max|value| / 127. A group of zeros has scale 0; one with a NaN or an infinity has scale
@@ -31,6 +36,24 @@ struct Q8G256 {
   int16_t sums_of_16[16];
   int16_t sums_of_32[8];
   int8_t codes[kPackedColumns];
+};
+
+// Sixteen tokens. Sizes are odd numbers of cache lines, so that neighbours spread over the cache.
+inline constexpr int64_t kTokensOfTile = 16;
+struct alignas(64) Q8G32Tile {
+  int8_t codes[8][kTokensOfTile][32];
+  float scales[8][kTokensOfTile];
+  float weighed[8][kTokensOfTile];
+  uint8_t padding[64];
+};
+struct alignas(64) Q8G256Tile {
+  int8_t codes[4][kTokensOfTile][64];
+  float scales[kTokensOfTile];
+  int16_t sums_of_16[kTokensOfTile][16];
+  int16_t sums_of_32[kTokensOfTile][8];
+};
+struct alignas(64) BF16Tile {
+  uint16_t values[kTokensOfTile][32];  // of 32 columns
 };
 
 }  // namespace ingot

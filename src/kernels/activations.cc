@@ -2,8 +2,14 @@
 #include "kernels/activations.h"
 
 #include "base/check.h"
+#include "kernels/activation_tiles.h"
 
 namespace ingot {
+namespace {
+
+constexpr size_t kLineBytes = 64;
+
+}  // namespace
 
 size_t activation_row_bytes(ActivationLayout layout, int64_t cols) {
   const int64_t blocks = (cols + kPackedColumns - 1) / kPackedColumns;
@@ -16,8 +22,9 @@ size_t activation_row_bytes(ActivationLayout layout, int64_t cols) {
       return static_cast<size_t>(blocks) * sizeof(Q8G256);
     case ActivationLayout::kBF16:
       return static_cast<size_t>((cols + 31) / 32 * 32) * sizeof(uint16_t);
+    default:
+      return tile_row_bytes(layout, cols) / kTokensOfTile;
   }
-  return 0;
 }
 
 void Activations::set(const float* x, int64_t tokens, int64_t cols) {
@@ -65,15 +72,32 @@ const std::byte* Activations::form(ActivationLayout layout, const float* x, Form
                                    const Exec& exec) {
   if (layout == ActivationLayout::kF32) return reinterpret_cast<const std::byte*>(x);
   Packed& packed = forms[static_cast<size_t>(layout)];
-  if (packed.is_ready) return packed.bytes.data();
+  if (packed.is_ready) return packed.begin();
   INGOT_CHECK(cols_ % activation_group(layout) == 0);
-  const size_t size = activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_);
-  if (packed.bytes.size() < size) packed.bytes.resize(size);
-  const PackKernel* kernel = choose_pack(layout, targets_);
-  const PackArgs args{x, cols_, packed.bytes.data()};
-  exec.for_ranges(tokens_, 1, [&](int64_t begin, int64_t end) { kernel->run(args, begin, end); });
+  if (is_tiles(layout)) {
+    const std::byte* rows = form(rows_of(layout), x, forms, exec);
+    const int64_t groups = (tokens_ + kTokensOfTile - 1) / kTokensOfTile;
+    packed.reserve(tile_row_bytes(layout, cols_) * static_cast<size_t>(groups));
+    const TileArgs args{rows, cols_, tokens_, packed.begin()};
+    exec.for_ranges(groups, 1,
+                    [&](int64_t begin, int64_t end) { arrange_tiles(layout, args, begin, end); });
+  } else {
+    packed.reserve(activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_));
+    const PackKernel* kernel = choose_pack(layout, targets_);
+    const PackArgs args{x, cols_, packed.begin()};
+    exec.for_ranges(tokens_, 1, [&](int64_t begin, int64_t end) { kernel->run(args, begin, end); });
+  }
   packed.is_ready = true;
-  return packed.bytes.data();
+  return packed.begin();
+}
+
+void Activations::Packed::reserve(size_t size) {
+  if (bytes.size() < size + kLineBytes) bytes.resize(size + kLineBytes);
+}
+
+std::byte* Activations::Packed::begin() {
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  return bytes.data() + (kLineBytes - address % kLineBytes) % kLineBytes;
 }
 
 }  // namespace ingot

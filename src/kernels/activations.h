@@ -19,9 +19,18 @@ namespace ingot {
 
 // Columns that one scale covers; a row must fill whole groups.
 constexpr int64_t activation_group(ActivationLayout layout) {
-  if (layout == ActivationLayout::kQ8G32) return 32;
-  return layout == ActivationLayout::kQ8G256 ? 256 : 1;
+  switch (layout) {
+    case ActivationLayout::kQ8G32:
+    case ActivationLayout::kQ8G32Tiles:
+      return 32;
+    case ActivationLayout::kQ8G256:
+    case ActivationLayout::kQ8G256Tiles:
+      return 256;
+    default:
+      return 1;
+  }
 }
+// Of one token; of tiles a sixteenth.
 size_t activation_row_bytes(ActivationLayout layout, int64_t cols);
 
 // Packs rows [begin, end) of x into `out` (row i at out + i * activation_row_bytes). cols is a
@@ -61,6 +70,9 @@ class Activations {
   struct Packed {
     std::vector<std::byte> bytes;
     bool is_ready = false;
+
+    void reserve(size_t size);
+    std::byte* begin();  // on a cache line
   };
   using Forms = std::array<Packed, kActivationLayouts>;
   struct Ordered {

@@ -87,5 +87,46 @@ TEST(Activations, PacksANewInputAnew) {
   EXPECT_EQ(block.scales[0], 2.0F / 127);
 }
 
+TEST(Activations, TilesHoldTheRowsOfSixteenTokens) {
+  ThreadPool pool(2);
+  const Exec exec(pool);
+  Random random(test_seed());
+  constexpr int64_t kTokens = 21;
+  constexpr int64_t kCols = 512;
+  const std::vector<float> x = random.normals(kTokens * kCols);
+  Activations activations(TargetSet::of_this_machine());
+  activations.set(x.data(), kTokens, kCols);
+  const auto* rows =
+      reinterpret_cast<const Q8G256*>(activations.rows(ActivationLayout::kQ8G256, exec));
+  const auto* tiles =
+      reinterpret_cast<const Q8G256Tile*>(activations.rows(ActivationLayout::kQ8G256Tiles, exec));
+  const auto* halves =
+      reinterpret_cast<const uint16_t*>(activations.rows(ActivationLayout::kBF16, exec));
+  const auto* half_tiles =
+      reinterpret_cast<const BF16Tile*>(activations.rows(ActivationLayout::kBF16Tiles, exec));
+  const auto* groups =
+      reinterpret_cast<const Q8G32*>(activations.rows(ActivationLayout::kQ8G32, exec));
+  const auto* group_tiles =
+      reinterpret_cast<const Q8G32Tile*>(activations.rows(ActivationLayout::kQ8G32Tiles, exec));
+  for (int64_t token = 0; token < kTokens; ++token) {
+    for (int64_t col = 0; col < kCols; ++col) {
+      const int64_t row = token * 2 + col / 256;
+      const int64_t tile = token / 16 * 2 + col / 256;
+      const int64_t group = col % 256 / 32;
+      EXPECT_EQ(tiles[tile].codes[col % 256 / 64][token % 16][col % 64],
+                rows[row].codes[col % 256]);
+      EXPECT_EQ(tiles[tile].scales[token % 16], rows[row].scale);
+      EXPECT_EQ(tiles[tile].sums_of_16[token % 16][col % 256 / 16],
+                rows[row].sums_of_16[col % 256 / 16]);
+      EXPECT_EQ(tiles[tile].sums_of_32[token % 16][group], rows[row].sums_of_32[group]);
+      EXPECT_EQ(half_tiles[token / 16 * 16 + col / 32].values[token % 16][col % 32],
+                halves[token * kCols + col]);
+      EXPECT_EQ(group_tiles[tile].codes[group][token % 16][col % 32], groups[row].codes[col % 256]);
+      EXPECT_EQ(group_tiles[tile].scales[group][token % 16], groups[row].scales[group]);
+      EXPECT_EQ(group_tiles[tile].weighed[group][token % 16], groups[row].weighed[group]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ingot

@@ -115,7 +115,7 @@ LinearArgs Linear::args(const Exec& exec, Activations& x, float* y, int64_t y_st
       .weight_stride = weight_stride_,
       .rows = rows_,
       .cols = cols_,
-      .x = x.rows(kernel_->activation, exec, column_order_.get()),
+      .x = x.rows(kernel_->activation_of(x.tokens()), exec, column_order_.get()),
       .tokens = x.tokens(),
       .y = y,
       .y_stride = y_stride,

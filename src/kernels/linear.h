@@ -26,7 +26,7 @@ struct LinearArgs {
   int64_t weight_stride;     // bytes from one panel to the next; for kRows from row to row
   int64_t rows;
   int64_t cols;        // a multiple of the packing's and the activation's group
-  const std::byte* x;  // [tokens] rows in the kernel's activation layout, contiguous
+  const std::byte* x;  // [tokens] rows in the kernel's activation_of(tokens), contiguous
   int64_t tokens;
   float* y;  // [tokens, y_stride]; written at columns [begin, end)
   int64_t y_stride;
@@ -41,6 +41,13 @@ struct LinearKernel {
   // Computes weight rows [begin, end) for all tokens; begin is a multiple of kPanelRows, and end is
   // one or the last row.
   void (*run)(const LinearArgs& args, int64_t begin, int64_t end);
+  // Where this many tokens or more come in another layout; 0: nowhere.
+  int64_t many_tokens = 0;
+  ActivationLayout many_activation = ActivationLayout::kF32;
+
+  ActivationLayout activation_of(int64_t tokens) const {
+    return many_tokens > 0 && tokens >= many_tokens ? many_activation : activation;
+  }
 };
 
 std::span<const LinearKernel> linear_kernels();

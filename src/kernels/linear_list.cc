@@ -22,6 +22,8 @@ constexpr auto kX32 = ActivationLayout::kF32;
 constexpr auto kX16 = ActivationLayout::kBF16;
 constexpr auto kX8G32 = ActivationLayout::kQ8G32;
 constexpr auto kX8G256 = ActivationLayout::kQ8G256;
+[[maybe_unused]] constexpr auto kX8G32Tiles = ActivationLayout::kQ8G32Tiles;
+[[maybe_unused]] constexpr auto kX8G256Tiles = ActivationLayout::kQ8G256Tiles;
 
 // A family's reference for one of its packings.
 template <void (*Family)(const LinearArgs&, Packing, int64_t, int64_t), Packing kPacking>
@@ -33,23 +35,40 @@ void of(const LinearArgs& args, int64_t begin, int64_t end) {
 // clang-format off: a table
 constexpr LinearKernel kLinearKernels[] = {
 #if INGOT_X86
-    {"linear_groups4_amx", kGroups4, Target::kAmx, kX8G32, cpu::linear_groups4_amx},
-    {"linear_groups4min_amx", kGroups4Min, Target::kAmx, kX8G32, cpu::linear_groups4min_amx},
-    {"linear_groups5_amx", kGroups5, Target::kAmx, kX8G32, cpu::linear_groups5_amx},
-    {"linear_groups5min_amx", kGroups5Min, Target::kAmx, kX8G32, cpu::linear_groups5min_amx},
-    {"linear_groups8_amx", kGroups8, Target::kAmx, kX8G32, cpu::linear_groups8_amx},
-    {"linear_groups_iq4_amx", kGroupsIq4, Target::kAmx, kX8G32, cpu::linear_groups_iq4_amx},
-    {"linear_groups_fp4_amx", kGroupsFp4, Target::kAmx, kX8G32, cpu::linear_groups_fp4_amx},
-    {"linear_groups2zero_amx", kGroups2Zero, Target::kAmx, kX8G32, cpu::linear_groups2zero_amx},
-    {"linear_groups3zero_amx", kGroups3Zero, Target::kAmx, kX8G32, cpu::linear_groups3zero_amx},
-    {"linear_groups4zero_amx", kGroups4Zero, Target::kAmx, kX8G32, cpu::linear_groups4zero_amx},
-    {"linear_blocks2min_amx", kBlocks2Min, Target::kAmx, kX8G256, cpu::linear_blocks2min_amx},
-    {"linear_blocks3_amx", kBlocks3, Target::kAmx, kX8G256, cpu::linear_blocks3_amx},
-    {"linear_blocks4min_amx", kBlocks4Min, Target::kAmx, kX8G256, cpu::linear_blocks4min_amx},
-    {"linear_blocks5min_amx", kBlocks5Min, Target::kAmx, kX8G256, cpu::linear_blocks5min_amx},
-    {"linear_blocks6_amx", kBlocks6, Target::kAmx, kX8G256, cpu::linear_blocks6_amx},
-    {"linear_blocks_iq4_amx", kBlocksIq4, Target::kAmx, kX8G256, cpu::linear_blocks_iq4_amx},
-    {"linear_bf16pairs_amx", kBF16Pairs, Target::kAmx, kX16, cpu::linear_bf16pairs_amx},
+    {"linear_groups4_amx", kGroups4, Target::kAmx, kX8G32, cpu::linear_groups4_amx, cpu::kAmxTokens,
+     kX8G32Tiles},
+    {"linear_groups4min_amx", kGroups4Min, Target::kAmx, kX8G32, cpu::linear_groups4min_amx,
+     cpu::kAmxTokens, kX8G32Tiles},
+    {"linear_groups5_amx", kGroups5, Target::kAmx, kX8G32, cpu::linear_groups5_amx, cpu::kAmxTokens,
+     kX8G32Tiles},
+    {"linear_groups5min_amx", kGroups5Min, Target::kAmx, kX8G32, cpu::linear_groups5min_amx,
+     cpu::kAmxTokens, kX8G32Tiles},
+    {"linear_groups8_amx", kGroups8, Target::kAmx, kX8G32, cpu::linear_groups8_amx, cpu::kAmxTokens,
+     kX8G32Tiles},
+    {"linear_groups_iq4_amx", kGroupsIq4, Target::kAmx, kX8G32, cpu::linear_groups_iq4_amx,
+     cpu::kAmxTokens, kX8G32Tiles},
+    {"linear_groups_fp4_amx", kGroupsFp4, Target::kAmx, kX8G32, cpu::linear_groups_fp4_amx,
+     cpu::kAmxTokens, kX8G32Tiles},
+    {"linear_groups2zero_amx", kGroups2Zero, Target::kAmx, kX8G32, cpu::linear_groups2zero_amx,
+     cpu::kAmxTokens, kX8G32Tiles},
+    {"linear_groups3zero_amx", kGroups3Zero, Target::kAmx, kX8G32, cpu::linear_groups3zero_amx,
+     cpu::kAmxTokens, kX8G32Tiles},
+    {"linear_groups4zero_amx", kGroups4Zero, Target::kAmx, kX8G32, cpu::linear_groups4zero_amx,
+     cpu::kAmxTokens, kX8G32Tiles},
+    {"linear_blocks2min_amx", kBlocks2Min, Target::kAmx, kX8G256, cpu::linear_blocks2min_amx,
+     cpu::kAmxTokens, kX8G256Tiles},
+    {"linear_blocks3_amx", kBlocks3, Target::kAmx, kX8G256, cpu::linear_blocks3_amx,
+     cpu::kAmxTokens, kX8G256Tiles},
+    {"linear_blocks4min_amx", kBlocks4Min, Target::kAmx, kX8G256, cpu::linear_blocks4min_amx,
+     cpu::kAmxTokens, kX8G256Tiles},
+    {"linear_blocks5min_amx", kBlocks5Min, Target::kAmx, kX8G256, cpu::linear_blocks5min_amx,
+     cpu::kAmxTokens, kX8G256Tiles},
+    {"linear_blocks6_amx", kBlocks6, Target::kAmx, kX8G256, cpu::linear_blocks6_amx,
+     cpu::kAmxTokens, kX8G256Tiles},
+    {"linear_blocks_iq4_amx", kBlocksIq4, Target::kAmx, kX8G256, cpu::linear_blocks_iq4_amx,
+     cpu::kAmxTokens, kX8G256Tiles},
+    {"linear_bf16pairs_amx", kBF16Pairs, Target::kAmx, kX16, cpu::linear_bf16pairs_amx, 1,
+     ActivationLayout::kBF16Tiles},
     {"linear_rows_avx512", kRows, Target::kAvx512, kX32, cpu::linear_rows_avx512},
     {"linear_f32_avx512", kF32, Target::kAvx512, kX32, cpu::linear_f32_avx512},
     {"linear_f16_avx512", kF16, Target::kAvx512, kX32, cpu::linear_f16_avx512},

@@ -99,7 +99,7 @@ std::vector<float> run(const LinearKernel& kernel, const Problem& problem, int64
           problem.quant != nullptr ? 0 : static_cast<int64_t>(problem.view().row_bytes()),
       .rows = problem.rows,
       .cols = problem.cols,
-      .x = x.rows(kernel.activation, exec),
+      .x = x.rows(kernel.activation_of(x.tokens()), exec),
       .tokens = problem.tokens,
       .y = y.data(),
       .y_stride = problem.rows,

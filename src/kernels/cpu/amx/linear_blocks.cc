@@ -55,8 +55,7 @@ struct alignas(64) Sums {
   int32_t tiles[4][16][16];
 };
 
-inline void multiply(const Folded* folded, int64_t panels, const int8_t* x, int64_t x_bytes,
-                     Sums& sums) {
+inline void multiply(const Folded* folded, int64_t panels, const Q8G256Tile& x, Sums& sums) {
   settle_memory();
   _tile_zero(0);
   _tile_zero(1);
@@ -64,7 +63,7 @@ inline void multiply(const Folded* folded, int64_t panels, const int8_t* x, int6
   _tile_zero(3);
 #pragma GCC unroll 4
   for (int64_t i = 0; i < 4; ++i) {  // 64 columns
-    _tile_loadd(4, x + i * 64, x_bytes);
+    _tile_loadd(4, x.codes[i], 64);
     _tile_loadd(6, folded[0].low + i * 16, 64);
     _tile_loadd(7, folded[0].high + i * 16, 64);
     _tile_dpbsud(0, 4, 6);
@@ -82,40 +81,47 @@ inline void multiply(const Folded* folded, int64_t panels, const int8_t* x, int6
     _tile_stored(2, sums.tiles[2], 64);
     _tile_stored(3, sums.tiles[3], 64);
   }
+  settle_memory();
+}
+
+template <class Core>
+void scale_products(const typename Core::Tile& tile, const Q8G256Tile& x, const int32_t (*low)[16],
+                    const int32_t (*high)[16], float (*sums)[16]) {
+  const __m512 min_scale = Core::kHasMin ? tile.min_scale : tile.scale;
+#pragma GCC unroll 4
+  for (int64_t t = 0; t < 16; ++t) {
+    __m512i min_sum = _mm512_setzero_si512();
+#pragma GCC unroll 8
+    for (int64_t pair = 0; pair < Core::kPairs; ++pair) {
+      const int16_t* pairs = Core::kPairs == 8 ? x.sums_of_16[t] : x.sums_of_32[t];
+      min_sum =
+          _mm512_dpwssd_epi32(min_sum, tile.min_pairs[pair], broadcast_4_bytes(pairs + 2 * pair));
+    }
+    const __m512i total = _mm512_add_epi32(_mm512_load_si512(low[t]),
+                                           _mm512_slli_epi32(_mm512_load_si512(high[t]), 8));
+    _mm512_store_ps(sums[t], Core::finish_block(_mm512_load_ps(sums[t]), total, min_sum, tile.scale,
+                                                min_scale, x.scales[t]));
+  }
 }
 
 template <class Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
-  const int64_t blocks = args.cols / kPackedColumns;
-  if (args.tokens <= kFewTokens) return linear_direct<Core>(args, begin, end, blocks);
+  if (args.tokens < kAmxTokens)
+    return linear_direct<Core>(args, begin, end, args.cols / kPackedColumns);
   typename Core::Tile tiles[2];
   Folded folded[2];
   Sums products;
-  walk_token_blocks<Q8G256>(
-      args, begin, end, blocks, 64,
+  walk_token_blocks<Q8G256Tile>(
+      args, begin, end, 64,
       [&](const std::byte* panel, int64_t p, int64_t block) {
         Core::fill(panel, args, block, tiles[p]);
         fold<Core>(tiles[p], folded[p]);
       },
-      [&](int64_t panels, int64_t, const Q8G256* x, int64_t tokens, float* sums) {
-        multiply(folded, panels, x->codes, blocks * static_cast<int64_t>(sizeof(Q8G256)), products);
+      [&](int64_t panels, int64_t, const Q8G256Tile& x, GroupSums& sums) {
+        multiply(folded, panels, x, products);
         for (int64_t p = 0; p < panels; ++p) {
-          const auto& tile = tiles[p];
-          const __m512 min_scale = Core::kHasMin ? tile.min_scale : tile.scale;
-          for (int64_t t = 0; t < tokens; ++t) {
-            const Q8G256& from = x[t * blocks];
-            __m512i min_sum = _mm512_setzero_si512();
-#pragma GCC unroll 8
-            for (int64_t pair = 0; pair < Core::kPairs; ++pair)
-              min_sum = _mm512_dpwssd_epi32(min_sum, tile.min_pairs[pair],
-                                            broadcast_4_bytes(Core::sums_at(from, pair)));
-            const __m512i low = _mm512_load_si512(products.tiles[2 * p][t]);
-            const __m512i high = _mm512_load_si512(products.tiles[2 * p + 1][t]);
-            const __m512i total = _mm512_add_epi32(low, _mm512_slli_epi32(high, 8));
-            float* sum = sums + t * kTokenSums + p * 16;
-            _mm512_store_ps(sum, Core::finish_block(_mm512_load_ps(sum), total, min_sum, tile.scale,
-                                                    min_scale, from.scale));
-          }
+          scale_products<Core>(tiles[p], x, products.tiles[2 * p], products.tiles[2 * p + 1],
+                               sums.values[p]);
         }
       });
 }

@@ -15,70 +15,67 @@ struct alignas(64) Sums {
 
 // 32 columns into a sum tile and out to memory. Two of each register, so that one group's sums are
 // scaled while the next are made; the instructions want them as literals.
-inline void multiply_even(const __m512i* codes, const int8_t* x, int64_t x_bytes, Sums& sums) {
+inline void multiply(const __m512i* codes, const Q8G32Tile& x, int64_t group, Sums& sums) {
   settle_memory();
-  _tile_zero(0);
-  _tile_loadd(4, x, x_bytes);
-  _tile_loadd(6, codes, 64);
-  _tile_dpbssd(0, 4, 6);
-  _tile_stored(0, sums.tiles[0], 64);
-}
-inline void multiply_odd(const __m512i* codes, const int8_t* x, int64_t x_bytes, Sums& sums) {
+  if (group % 2 == 0) {
+    _tile_zero(0);
+    _tile_loadd(4, x.codes[group], 32);
+    _tile_loadd(6, codes + group * 8, 64);
+    _tile_dpbssd(0, 4, 6);
+    _tile_stored(0, sums.tiles[0], 64);
+  } else {
+    _tile_zero(1);
+    _tile_loadd(5, x.codes[group], 32);
+    _tile_loadd(7, codes + group * 8, 64);
+    _tile_dpbssd(1, 5, 7);
+    _tile_stored(1, sums.tiles[1], 64);
+  }
   settle_memory();
-  _tile_zero(1);
-  _tile_loadd(5, x, x_bytes);
-  _tile_loadd(7, codes, 64);
-  _tile_dpbssd(1, 5, 7);
-  _tile_stored(1, sums.tiles[1], 64);
 }
 
+// All groups of a block, the sixteen tokens' sums in registers.
 template <class Core>
-void scale_sums(const typename Core::Tile& tile, int64_t group, const Q8G32* x, int64_t blocks,
-                int64_t tokens, const int32_t (*products)[16], float* sums) {
-  const __m512 scale = tile.scales[group];
-  const __m512 min = tile.mins[group];
-#pragma GCC unroll 4
-  for (int64_t t = 0; t < tokens; ++t) {
-    float* sum = sums + t * kTokenSums;
-    _mm512_store_ps(sum, Core::finish_group(_mm512_load_ps(sum), _mm512_load_si512(products[t]),
-                                            x[t * blocks], group, scale, min));
+void add_panel(const typename Core::Tile& tile, int64_t groups, const Q8G32Tile& x, Sums& products,
+               float (*out)[16]) {
+  __m512 sums[16];
+#pragma GCC unroll 16
+  for (int64_t t = 0; t < 16; ++t)
+    sums[t] = _mm512_load_ps(out[t]);
+  multiply(tile.codes, x, 0, products);
+  for (int64_t group = 0; group < groups; ++group) {
+    if (group + 1 < groups) multiply(tile.codes, x, group + 1, products);
+    const __m512 scale = tile.scales[group];
+    const __m512 min = tile.mins[group];
+    const int32_t(*dots)[16] = products.tiles[group % 2];
+#pragma GCC unroll 16
+    for (int64_t t = 0; t < 16; ++t)
+      sums[t] = Core::scale_group(sums[t], _mm512_load_si512(dots[t]), x.scales[group][t],
+                                  x.weighed[group][t], scale, min);
   }
+#pragma GCC unroll 16
+  for (int64_t t = 0; t < 16; ++t)
+    _mm512_store_ps(out[t], sums[t]);
 }
 
 template <class Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
-  const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
-  if (args.tokens <= kFewTokens) return linear_direct<Core>(args, begin, end, blocks);
-  const int64_t x_bytes = blocks * static_cast<int64_t>(sizeof(Q8G32));
+  if (args.tokens < kAmxTokens) {
+    return linear_direct<Core>(args, begin, end, (args.cols + kPackedColumns - 1) / kPackedColumns);
+  }
   typename Core::Tile tiles[2];
   Sums products;
-  walk_token_blocks<Q8G32>(
-      args, begin, end, blocks, 32,
+  walk_token_blocks<Q8G32Tile>(
+      args, begin, end, 32,
       [&](const std::byte* panel, int64_t p, int64_t block) {
         Core::fill(panel, args, block, tiles[p]);
         // With their sign: nothing is left to take off afterwards.
         for (__m512i& codes : tiles[p].codes)
           codes = _mm512_sub_epi8(codes, every_byte(Core::kTileOffset));
       },
-      [&](int64_t panels, int64_t block, const Q8G32* x, int64_t tokens, float* sums) {
+      [&](int64_t panels, int64_t block, const Q8G32Tile& x, GroupSums& sums) {
         const int64_t groups = Core::groups_of(args, block);
-        for (int64_t p = 0; p < panels; ++p) {
-          const auto& tile = tiles[p];
-          multiply_even(tile.codes, x->codes, x_bytes, products);
-          for (int64_t group = 0; group < groups; group += 2) {
-            if (group + 1 < groups) {
-              multiply_odd(tile.codes + (group + 1) * 8, x->codes + (group + 1) * 32, x_bytes,
-                           products);
-            }
-            scale_sums<Core>(tile, group, x, blocks, tokens, products.tiles[0], sums + p * 16);
-            if (group + 1 == groups) break;
-            if (group + 2 < groups) {
-              multiply_even(tile.codes + (group + 2) * 8, x->codes + (group + 2) * 32, x_bytes,
-                            products);
-            }
-            scale_sums<Core>(tile, group + 1, x, blocks, tokens, products.tiles[1], sums + p * 16);
-          }
-        }
+        for (int64_t p = 0; p < panels; ++p)
+          add_panel<Core>(tiles[p], groups, x, products, sums.values[p]);
       });
 }
 

@@ -111,13 +111,16 @@ struct GroupsCore {
   static __m512i after_high(__m512i dot) {
     return _mm512_slli_epi32(dot, 7);
   }
+  static __m512 scale_group(__m512 sum, __m512i dot, float x_scale, float x_weighed, __m512 scale,
+                            __m512 min) {
+    sum = _mm512_fmadd_ps(_mm512_mul_ps(scale, _mm512_set1_ps(x_scale)), _mm512_cvtepi32_ps(dot),
+                          sum);
+    if constexpr (Scales::kHasMin) sum = _mm512_fmadd_ps(min, _mm512_set1_ps(x_weighed), sum);
+    return sum;
+  }
   static __m512 finish_group(__m512 sum, __m512i dot, const Q8G32& x, int64_t group, __m512 scale,
                              __m512 min) {
-    sum = _mm512_fmadd_ps(_mm512_mul_ps(scale, _mm512_set1_ps(x.scales[group])),
-                          _mm512_cvtepi32_ps(dot), sum);
-    if constexpr (Scales::kHasMin)
-      sum = _mm512_fmadd_ps(min, _mm512_set1_ps(x.weighed[group]), sum);
-    return sum;
+    return scale_group(sum, dot, x.scales[group], x.weighed[group], scale, min);
   }
 
   // Where whole lines of scales are read in turn with the codes, the processor sees no stream and

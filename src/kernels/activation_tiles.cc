@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/activation_tiles.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ingot {
+namespace {
+
+int64_t blocks_of(int64_t cols) {
+  return (cols + kPackedColumns - 1) / kPackedColumns;
+}
+int64_t pairs_of(int64_t cols) {
+  return (cols + 31) / 32;
+}
+
+void place(const Q8G32& from, int64_t token, Q8G32Tile& tile) {
+  for (int64_t group = 0; group < 8; ++group) {
+    std::memcpy(tile.codes[group][token], from.codes + group * 32, 32);
+    tile.scales[group][token] = from.scales[group];
+    tile.weighed[group][token] = from.weighed[group];
+  }
+}
+
+void place(const Q8G256& from, int64_t token, Q8G256Tile& tile) {
+  for (int64_t part = 0; part < 4; ++part)
+    std::memcpy(tile.codes[part][token], from.codes + part * 64, 64);
+  tile.scales[token] = from.scale;
+  std::memcpy(tile.sums_of_16[token], from.sums_of_16, sizeof(from.sums_of_16));
+  std::memcpy(tile.sums_of_32[token], from.sums_of_32, sizeof(from.sums_of_32));
+}
+
+struct BF16Run {
+  uint16_t values[32];
+};
+void place(const BF16Run& from, int64_t token, BF16Tile& tile) {
+  std::memcpy(tile.values[token], from.values, sizeof(from.values));
+}
+
+template <class Row, class Tile>
+void arrange(const TileArgs& args, int64_t width, int64_t begin, int64_t end) {
+  const auto* rows = reinterpret_cast<const Row*>(args.rows);
+  auto* tiles = reinterpret_cast<Tile*>(args.out);
+  for (int64_t group = begin; group < end; ++group) {
+    const int64_t first = group * kTokensOfTile;
+    const int64_t count = std::min(kTokensOfTile, args.tokens - first);
+    for (int64_t token = 0; token < count; ++token) {
+      for (int64_t i = 0; i < width; ++i)
+        place(rows[(first + token) * width + i], token, tiles[group * width + i]);
+    }
+  }
+}
+
+}  // namespace
+
+ActivationLayout rows_of(ActivationLayout layout) {
+  switch (layout) {
+    case ActivationLayout::kQ8G32Tiles:
+      return ActivationLayout::kQ8G32;
+    case ActivationLayout::kQ8G256Tiles:
+      return ActivationLayout::kQ8G256;
+    case ActivationLayout::kBF16Tiles:
+      return ActivationLayout::kBF16;
+    default:
+      return layout;
+  }
+}
+
+void arrange_tiles(ActivationLayout layout, const TileArgs& args, int64_t begin, int64_t end) {
+  if (layout == ActivationLayout::kQ8G32Tiles)
+    return arrange<Q8G32, Q8G32Tile>(args, blocks_of(args.cols), begin, end);
+  if (layout == ActivationLayout::kQ8G256Tiles)
+    return arrange<Q8G256, Q8G256Tile>(args, blocks_of(args.cols), begin, end);
+  arrange<BF16Run, BF16Tile>(args, pairs_of(args.cols), begin, end);
+}
+
+size_t tile_row_bytes(ActivationLayout layout, int64_t cols) {
+  if (layout == ActivationLayout::kQ8G32Tiles)
+    return static_cast<size_t>(blocks_of(cols)) * sizeof(Q8G32Tile);
+  if (layout == ActivationLayout::kQ8G256Tiles)
+    return static_cast<size_t>(blocks_of(cols)) * sizeof(Q8G256Tile);
+  return static_cast<size_t>(pairs_of(cols)) * sizeof(BF16Tile);
+}
+
+}  // namespace ingot
