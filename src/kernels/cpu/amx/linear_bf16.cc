@@ -10,20 +10,32 @@
 namespace ingot::cpu {
 namespace {
 
+constexpr int64_t kChunk = 32;  // steps of 32 columns that stay in the cache
+constexpr int64_t kTokensTogether = 128;
+constexpr int64_t kPairsTogether = 8;  // of panels
+
 struct alignas(64) Sums {
   float tiles[4][16][16];  // token tile * 2 + panel
 };
 
-// Up to 32 tokens (two tiles of sixteen, or one of `height`) by one or two panels, all columns.
+// Columns [begin, end) in steps of 32 for up to 32 tokens (two tiles of sixteen, or one of the
+// tiles' height) by one or two panels. The sums go on from where the last columns left them.
 template <int64_t TokenTiles, int64_t Panels>
 inline void multiply(const LinearArgs& args, const std::byte* panel, const BF16Tile* x,
-                     int64_t width, Sums& sums) {
+                     int64_t width, int64_t begin, int64_t end, Sums& sums) {
   settle_memory();
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-  for (int64_t i = 0; i < width; ++i) {  // 32 columns
+  if (begin == 0) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  } else {
+    _tile_loadd(0, sums.tiles[0], 64);
+    if constexpr (Panels == 2) _tile_loadd(1, sums.tiles[1], 64);
+    if constexpr (TokenTiles == 2) _tile_loadd(2, sums.tiles[2], 64);
+    if constexpr (TokenTiles == 2 && Panels == 2) _tile_loadd(3, sums.tiles[3], 64);
+  }
+  for (int64_t i = begin; i < end; ++i) {
     const std::byte* weights = panel + i * 1024;
     _tile_loadd(4, x[i].values, 64);
     if constexpr (TokenTiles == 2) _tile_loadd(5, x[width + i].values, 64);
@@ -43,21 +55,38 @@ inline void multiply(const LinearArgs& args, const std::byte* panel, const BF16T
   settle_memory();
 }
 
-void run_tokens(const LinearArgs& args, int64_t row, int64_t end, int64_t token, int64_t tiles,
-                int64_t height, int64_t width) {
-  const std::byte* panel = args.weights + row / 16 * args.weight_stride;
-  const BF16Tile* x = reinterpret_cast<const BF16Tile*>(args.x) + token / 16 * width;
-  const bool is_pair = end - row > 16;
-  Sums sums;
-  if (tiles == 2 && is_pair) multiply<2, 2>(args, panel, x, width, sums);
-  if (tiles == 2 && !is_pair) multiply<2, 1>(args, panel, x, width, sums);
-  if (tiles == 1 && is_pair) multiply<1, 2>(args, panel, x, width, sums);
-  if (tiles == 1 && !is_pair) multiply<1, 1>(args, panel, x, width, sums);
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    for (int64_t t = 0; t < height; ++t) {
-      finish_row(args, token + tile * 16 + t, row, end, sums.tiles[2 * tile][t]);
-      if (is_pair)
-        finish_row(args, token + tile * 16 + t, row + 16, end, sums.tiles[2 * tile + 1][t]);
+// At most kPairsTogether pairs of panels by kTokensTogether tokens, `height` of them in a tile.
+void run_block(const LinearArgs& args, int64_t top, int64_t end, int64_t first, int64_t tokens,
+               int64_t height) {
+  const int64_t width = (args.cols + 31) / 32;
+  const auto* inputs = reinterpret_cast<const BF16Tile*>(args.x);
+  const int64_t bottom = end - top < kPairsTogether * 32 ? end : top + kPairsTogether * 32;
+  Sums sums[kPairsTogether][kTokensTogether / 32];
+  // Few tokens: the weights in the order in which they lie.
+  const int64_t chunk = tokens <= 32 ? width : kChunk;
+  for (int64_t begin = 0; begin < width; begin += chunk) {
+    const int64_t stop = width - begin < chunk ? width : begin + chunk;
+    for (int64_t row = top; row < bottom; row += 32) {
+      const std::byte* panel = args.weights + row / 16 * args.weight_stride;
+      const bool is_pair = end - row > 16;
+      for (int64_t t = 0; t < tokens; t += 32) {
+        Sums& own = sums[(row - top) / 32][t / 32];
+        const BF16Tile* x = inputs + (first + t) / 16 * width;
+        const bool is_double = tokens - t > 16;
+        if (is_double && is_pair) multiply<2, 2>(args, panel, x, width, begin, stop, own);
+        if (is_double && !is_pair) multiply<2, 1>(args, panel, x, width, begin, stop, own);
+        if (!is_double && is_pair) multiply<1, 2>(args, panel, x, width, begin, stop, own);
+        if (!is_double && !is_pair) multiply<1, 1>(args, panel, x, width, begin, stop, own);
+      }
+    }
+  }
+  for (int64_t row = top; row < bottom; row += 32) {
+    for (int64_t t = 0; t < tokens; ++t) {
+      const Sums& own = sums[(row - top) / 32][t / 32];
+      const int64_t tile = t % 32 / height;
+      finish_row(args, first + t, row, end, own.tiles[2 * tile][t % height]);
+      if (end - row > 16)
+        finish_row(args, first + t, row + 16, end, own.tiles[2 * tile + 1][t % height]);
     }
   }
 }
@@ -65,27 +94,20 @@ void run_tokens(const LinearArgs& args, int64_t row, int64_t end, int64_t token,
 }  // namespace
 
 void linear_bf16pairs_amx(const LinearArgs& args, int64_t begin, int64_t end) {
-  const int64_t width = (args.cols + 31) / 32;
-  constexpr int64_t kMostBytes = int64_t{1} << 20;  // of inputs, half of the L2
-  int64_t block = kMostBytes / (width * 64) / 32 * 32;
-  if (block < 32) block = 32;
-  for (int64_t first = 0; first < args.tokens; first += block) {
-    const int64_t last = args.tokens - first < block ? args.tokens : first + block;
-    const int64_t whole = first + (last - first) / 16 * 16;
-    if (whole > first) {
-      const TileShapes shapes(16, 64);
-      for (int64_t row = begin; row < end; row += 32) {
-        int64_t token = first;
-        for (; token + 32 <= whole; token += 32)
-          run_tokens(args, row, end, token, 2, 16, width);
-        if (token < whole) run_tokens(args, row, end, token, 1, 16, width);
+  const int64_t whole = args.tokens / 16 * 16;
+  if (whole > 0) {
+    const TileShapes shapes(16, 64);
+    for (int64_t top = begin; top < end; top += kPairsTogether * 32) {
+      for (int64_t first = 0; first < whole; first += kTokensTogether) {
+        const int64_t left = whole - first;
+        run_block(args, top, end, first, left < kTokensTogether ? left : kTokensTogether, 16);
       }
     }
-    if (whole < last) {
-      const TileShapes shapes(last - whole, 64);
-      for (int64_t row = begin; row < end; row += 32)
-        run_tokens(args, row, end, whole, 1, last - whole, width);
-    }
+  }
+  if (whole < args.tokens) {
+    const TileShapes shapes(args.tokens - whole, 64);
+    for (int64_t top = begin; top < end; top += kPairsTogether * 32)
+      run_block(args, top, end, whole, args.tokens - whole, args.tokens - whole);
   }
 }
 

@@ -15,37 +15,27 @@ struct alignas(64) Folded {
   __m512i high[64];  // with sign
 };
 
-// Words of a line (rows [0, 8), then [8, 16)) times their rows' scales.
-inline void fold_line(__m512i codes, __m512i low_scales, __m512i high_scales, __m512i& low,
-                      __m512i& high) {
-  const __m512i a =
-      _mm512_mullo_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(codes)), low_scales);
-  const __m512i b =
-      _mm512_mullo_epi16(_mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(codes, 1)), high_scales);
-  low = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(a)), _mm512_cvtepi16_epi8(b),
-                           1);
-  high = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(_mm512_srai_epi16(a, 8))),
-                            _mm512_cvtepi16_epi8(_mm512_srai_epi16(b, 8)), 1);
-}
-
-// A row's 32-bit scale as four words.
-inline __m512i scale_words(__m256i scales) {
-  const __m512i wide = _mm512_cvtepi32_epi64(scales);  // 8 rows, 64 bits each
-  const __m512i word = _mm512_and_si512(wide, _mm512_set1_epi64(0xFFFF));
-  const __m512i two = _mm512_or_si512(word, _mm512_slli_epi64(word, 16));
-  return _mm512_or_si512(two, _mm512_slli_epi64(two, 32));
+// A line's codes times their rows' scales, which are words in both halves of a row's four bytes:
+// even bytes, then odd ones.
+inline void fold_line(__m512i codes, __m512i scales, __m512i& low, __m512i& high) {
+  const __m512i even_bytes = _mm512_set1_epi16(0xFF);
+  const __m512i even = _mm512_mullo_epi16(_mm512_and_si512(codes, even_bytes), scales);
+  const __m512i odd = _mm512_mullo_epi16(_mm512_srli_epi16(codes, 8), scales);
+  constexpr int kSelect = 0xCA;  // the second where the first has ones, else the third
+  low = _mm512_ternarylogic_epi32(even_bytes, even, _mm512_slli_epi16(odd, 8), kSelect);
+  high = _mm512_ternarylogic_epi32(even_bytes, _mm512_srli_epi16(even, 8), odd, kSelect);
 }
 
 template <class Core>
 void fold(const typename Core::Tile& tile, Folded& folded) {
   constexpr int64_t kLines = 64 / (2 * Core::kPairs);  // of a group
   for (int64_t group = 0; group < 2 * Core::kPairs; ++group) {
-    const __m512i scales = tile.scales[group];
-    const __m512i low_scales = scale_words(_mm512_castsi512_si256(scales));
-    const __m512i high_scales = scale_words(_mm512_extracti64x4_epi64(scales, 1));
+    const __m512i word = _mm512_and_si512(tile.scales[group], _mm512_set1_epi32(0xFFFF));
+    const __m512i scales = _mm512_or_si512(word, _mm512_slli_epi32(word, 16));
+#pragma GCC unroll 4
     for (int64_t i = 0; i < kLines; ++i) {
       const int64_t line = group * kLines + i;
-      fold_line(tile.codes[line], low_scales, high_scales, folded.low[line], folded.high[line]);
+      fold_line(tile.codes[line], scales, folded.low[line], folded.high[line]);
     }
   }
 }
@@ -55,7 +45,7 @@ struct alignas(64) Sums {
   int32_t tiles[4][16][16];
 };
 
-inline void multiply(const Folded* folded, int64_t panels, const Q8G256Tile& x, Sums& sums) {
+inline void multiply_tiles(const Folded* folded, int64_t panels, const Q8G256Tile& x, Sums& sums) {
   settle_memory();
   _tile_zero(0);
   _tile_zero(1);
@@ -105,25 +95,35 @@ void scale_products(const typename Core::Tile& tile, const Q8G256Tile& x, const 
 }
 
 template <class Core>
+struct BlocksWalk {
+  explicit BlocksWalk(const LinearArgs& given) : args(given) {}
+
+  const LinearArgs& args;
+  typename Core::Tile tiles[2];
+  Folded folded[2];
+  Sums products[2];
+
+  void fill(const std::byte* panel, int64_t p, int64_t block) {
+    Core::fill(panel, args, block, tiles[p]);
+    fold<Core>(tiles[p], folded[p]);
+  }
+  void multiply(int64_t panels, int64_t, const Q8G256Tile& x, int64_t turn) {
+    multiply_tiles(folded, panels, x, products[turn]);
+  }
+  void add(int64_t panels, int64_t, const Q8G256Tile& x, int64_t turn, GroupSums& sums) {
+    for (int64_t p = 0; p < panels; ++p) {
+      scale_products<Core>(tiles[p], x, products[turn].tiles[2 * p],
+                           products[turn].tiles[2 * p + 1], sums.values[p]);
+    }
+  }
+};
+
+template <class Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   if (args.tokens < kAmxTokens)
     return linear_direct<Core>(args, begin, end, args.cols / kPackedColumns);
-  typename Core::Tile tiles[2];
-  Folded folded[2];
-  Sums products;
-  walk_token_blocks<Q8G256Tile>(
-      args, begin, end, 64,
-      [&](const std::byte* panel, int64_t p, int64_t block) {
-        Core::fill(panel, args, block, tiles[p]);
-        fold<Core>(tiles[p], folded[p]);
-      },
-      [&](int64_t panels, int64_t, const Q8G256Tile& x, GroupSums& sums) {
-        multiply(folded, panels, x, products);
-        for (int64_t p = 0; p < panels; ++p) {
-          scale_products<Core>(tiles[p], x, products.tiles[2 * p], products.tiles[2 * p + 1],
-                               sums.values[p]);
-        }
-      });
+  BlocksWalk<Core> walk(args);
+  walk_token_blocks<Q8G256Tile>(args, begin, end, 64, walk);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ struct alignas(64) Sums {
 
 // 32 columns into a sum tile and out to memory. Two of each register, so that one group's sums are
 // scaled while the next are made; the instructions want them as literals.
-inline void multiply(const __m512i* codes, const Q8G32Tile& x, int64_t group, Sums& sums) {
+inline void multiply_tiles(const __m512i* codes, const Q8G32Tile& x, int64_t group, Sums& sums) {
   settle_memory();
   if (group % 2 == 0) {
     _tile_zero(0);
@@ -41,9 +41,9 @@ void add_panel(const typename Core::Tile& tile, int64_t groups, const Q8G32Tile&
 #pragma GCC unroll 16
   for (int64_t t = 0; t < 16; ++t)
     sums[t] = _mm512_load_ps(out[t]);
-  multiply(tile.codes, x, 0, products);
+  multiply_tiles(tile.codes, x, 0, products);
   for (int64_t group = 0; group < groups; ++group) {
-    if (group + 1 < groups) multiply(tile.codes, x, group + 1, products);
+    if (group + 1 < groups) multiply_tiles(tile.codes, x, group + 1, products);
     const __m512 scale = tile.scales[group];
     const __m512 min = tile.mins[group];
     const int32_t(*dots)[16] = products.tiles[group % 2];
@@ -58,25 +58,33 @@ void add_panel(const typename Core::Tile& tile, int64_t groups, const Q8G32Tile&
 }
 
 template <class Core>
-void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
-  if (args.tokens < kAmxTokens) {
-    return linear_direct<Core>(args, begin, end, (args.cols + kPackedColumns - 1) / kPackedColumns);
-  }
+struct GroupsWalk {
+  explicit GroupsWalk(const LinearArgs& given) : args(given) {}
+
+  const LinearArgs& args;
   typename Core::Tile tiles[2];
   Sums products;
-  walk_token_blocks<Q8G32Tile>(
-      args, begin, end, 32,
-      [&](const std::byte* panel, int64_t p, int64_t block) {
-        Core::fill(panel, args, block, tiles[p]);
-        // With their sign: nothing is left to take off afterwards.
-        for (__m512i& codes : tiles[p].codes)
-          codes = _mm512_sub_epi8(codes, every_byte(Core::kTileOffset));
-      },
-      [&](int64_t panels, int64_t block, const Q8G32Tile& x, GroupSums& sums) {
-        const int64_t groups = Core::groups_of(args, block);
-        for (int64_t p = 0; p < panels; ++p)
-          add_panel<Core>(tiles[p], groups, x, products, sums.values[p]);
-      });
+
+  void fill(const std::byte* panel, int64_t p, int64_t block) {
+    Core::fill(panel, args, block, tiles[p]);
+    // With their sign: nothing is left to take off afterwards.
+    for (__m512i& codes : tiles[p].codes)
+      codes = _mm512_sub_epi8(codes, every_byte(Core::kTileOffset));
+  }
+  // Nothing ahead: products of every 32 columns are too many to keep.
+  void multiply(int64_t, int64_t, const Q8G32Tile&, int64_t) {}
+  void add(int64_t panels, int64_t block, const Q8G32Tile& x, int64_t, GroupSums& sums) {
+    for (int64_t p = 0; p < panels; ++p)
+      add_panel<Core>(tiles[p], Core::groups_of(args, block), x, products, sums.values[p]);
+  }
+};
+
+template <class Core>
+void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  if (args.tokens < kAmxTokens)
+    return linear_direct<Core>(args, begin, end, (args.cols + kPackedColumns - 1) / kPackedColumns);
+  GroupsWalk<Core> walk(args);
+  walk_token_blocks<Q8G32Tile>(args, begin, end, 32, walk);
 }
 
 }  // namespace
