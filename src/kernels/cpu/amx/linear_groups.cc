@@ -35,7 +35,7 @@ inline void multiply_odd(const __m512i* codes, const int8_t* x, int64_t x_bytes,
 template <class Core>
 void scale_sums(const typename Core::Tile& tile, int64_t group, const Q8G32* x, int64_t blocks,
                 int64_t tokens, const int32_t (*products)[16], float* sums) {
-  const __m512 scale = tile.scales[group];
+  const __m512 scale = tile.scales[group][0];
   const __m512 min = tile.mins[group];
 #pragma GCC unroll 4
   for (int64_t t = 0; t < tokens; ++t) {
@@ -47,6 +47,7 @@ void scale_sums(const typename Core::Tile& tile, int64_t group, const Q8G32* x, 
 
 template <class Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  static_assert(Core::kParts == 1);
   const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
   if (args.tokens <= kFewTokens) return linear_direct<Core>(args, begin, end, blocks);
   const int64_t x_bytes = blocks * static_cast<int64_t>(sizeof(Q8G32));
@@ -104,6 +105,12 @@ void linear_groups_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
 }
 void linear_groups_fp4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<GroupsFp4>(args, begin, end);
+}
+void linear_groups1_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<Groups1>(args, begin, end);
+}
+void linear_groups2_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<Groups2>(args, begin, end);
 }
 
 }  // namespace ingot::cpu
