@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "base/cgroup.h"
+
 namespace ingot {
 namespace {
 
@@ -41,29 +43,6 @@ std::optional<double> quota_of_v1(const std::filesystem::path& folder) {
   std::ifstream(folder / "cpu.cfs_period_us") >> period;
   if (quota <= 0 || period <= 0) return std::nullopt;
   return quota / period;
-}
-
-// The least of a group and those it lies in. Seen from inside a container a path may be the host's
-// and not be there: its existing parents count.
-template <class Quota>
-void narrow(double& least, const std::filesystem::path& mount, const std::string& group,
-            Quota quota_of) {
-  std::filesystem::path path = std::filesystem::path(group).relative_path().lexically_normal();
-  while (true) {
-    if (const std::optional<double> quota = quota_of(mount / path))
-      least = least > 0 ? std::min(least, *quota) : *quota;
-    if (path.empty() || path == ".") return;
-    path = path.parent_path();
-  }
-}
-
-bool has_name(std::string_view names, std::string_view name) {
-  while (!names.empty()) {
-    const size_t comma = std::min(names.find(','), names.size());
-    if (names.substr(0, comma) == name) return true;
-    names.remove_prefix(std::min(comma + 1, names.size()));
-  }
-  return false;
 }
 
 }  // namespace
@@ -127,26 +106,12 @@ std::vector<int> one_per_core(const std::vector<int>& cpus, const std::filesyste
 }
 
 double cgroup_quota(const std::filesystem::path& root) {
-  const std::filesystem::path mount = root / "sys/fs/cgroup";
   double least = 0;
-  std::ifstream file(root / "proc/self/cgroup");
-  bool is_listed = false;
-  for (std::string line; std::getline(file, line);) {  // "0::/a/b" or "4:cpu,cpuacct:/a/b"
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', std::min(first, line.size() - 1) + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string names = line.substr(first + 1, second - first - 1);
-    const std::string group = line.substr(second + 1);
-    if (names.empty()) {
-      is_listed = true;
-      narrow(least, mount, group, quota_of_v2);
-    } else if (has_name(names, "cpu")) {
-      is_listed = true;
-      narrow(least, mount / names, group, quota_of_v1);
-      narrow(least, mount / "cpu", group, quota_of_v1);
-    }
+  for (const CgroupFolder& folder : cgroup_folders(root, "cpu")) {
+    const std::optional<double> quota =
+        folder.is_v2 ? quota_of_v2(folder.path) : quota_of_v1(folder.path);
+    if (quota) least = least > 0 ? std::min(least, *quota) : *quota;
   }
-  if (!is_listed) narrow(least, mount, "", quota_of_v2);
   return least;
 }
 

@@ -2,8 +2,8 @@
 #include "engine/cache_plan.h"
 
 #include <algorithm>
-#include <fstream>
-#include <string>
+
+#include "base/free_memory.h"
 
 namespace ingot {
 namespace {
@@ -33,14 +33,6 @@ CachePlan plan_for(std::vector<CacheGroup> groups, int64_t pages, const CachePla
 }
 
 }  // namespace
-
-uint64_t free_memory_bytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string name; file >> name;) {
-    if (uint64_t kib = 0; name == "MemAvailable:" && file >> kib) return kib * 1024;
-  }
-  return 0;
-}
 
 Result<CachePlan> plan_cache(const ModelSpec& spec, const CachePlanOptions& options) {
   const std::vector<CacheGroup> groups = cache_groups(spec, options.type, options.page_tokens);

@@ -32,7 +32,4 @@ struct CachePlan {
 // kResourceExhausted, with the numbers, when not even one sequence of the whole context fits.
 Result<CachePlan> plan_cache(const ModelSpec& spec, const CachePlanOptions& options);
 
-// Memory that a process could take now without swapping; 0 where the system does not tell.
-uint64_t free_memory_bytes();
-
 }  // namespace ingot

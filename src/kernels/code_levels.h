@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16 levels of the 4-bit codebook layouts as the whole numbers that integer kernels multiply.
+// The levels of codebook layouts as the whole numbers that integer kernels multiply. Tables have 16
+// entries, as many as a vector's byte look-up reads; those past the largest code are never read.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,21 @@ inline constexpr int8_t kIq4Codes[16] = {-127, -104, -83, -65, -49, -35, -22, -1
                                          1,    13,   25,  38,  53,  69,  89,  113};
 // E2M1 (MXFP4), doubled: 0.5 is the smallest step.
 inline constexpr int8_t kE2m1Codes[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+// Q1_0.
+inline constexpr int8_t kSignCodes[16] = {-1, 1};
+// IQ1_M: eight times -1, 0 or 1, plus one, or (from code 4 on) minus one.
+inline constexpr int8_t kIq1Codes[16] = {-7, 1, 9, 0, -9, -1, 7};
+inline constexpr int kIq1Divisor = 8;
+// IQ2: magnitudes, and from code 4 on the same with a sign.
+inline constexpr int8_t kIq2Codes[16] = {8, 25, 43, 0, -8, -25, -43};
+inline constexpr int kIq2Divisor = 8;
+// IQ3_XXS, halved: all its magnitudes are even, and these fit six bits with their sign.
+inline constexpr int8_t kIq3XxsCodes[16] = {2,  6,  10,  14,  18,  22,  26,  31,
+                                            -2, -6, -10, -14, -18, -22, -26, -31};
+inline constexpr int kIq3XxsDivisor = 2;
+inline constexpr int8_t kIq3SCodes[16] = {1,  3,  5,  7,  9,  11,  13,  15,
+                                          -1, -3, -5, -7, -9, -11, -13, -15};
 
 // NF4 (bitsandbytes) in two bytes: level = (128 * high + low) / 16256, off by at most half of that
 // unit, 3e-5 of the largest.

@@ -22,7 +22,8 @@ int64_t panels_of(int64_t rows) {
 }  // namespace
 
 Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bias,
-                            TargetSet targets, WeightMemory& memory, const Exec& exec) {
+                            TargetSet targets, WeightMemory& memory, const Exec& exec,
+                            bool keeps_rows) {
   const uint64_t rows = weights.rows();
   const uint64_t cols = weights.cols();
   const LayoutInfo& layout = info(weights.layout);
@@ -46,6 +47,8 @@ Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bi
   linear.kernel_ = choose_linear(weights.layout, static_cast<int64_t>(cols), targets);
   if (linear.kernel_ == nullptr)
     return Status::unsupported("{} is no layout for weights of a linear layer", layout.name);
+  if (keeps_rows && outgrows_file(weights.layout))
+    linear.kernel_ = choose_linear(Packing::kRows, targets);
   linear.layout_ = weights.layout;
   linear.bias_ = bias;
   linear.rows_ = static_cast<int64_t>(rows);

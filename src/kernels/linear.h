@@ -62,9 +62,11 @@ class Linear {
  public:
   Linear() = default;
   // Packs the weight into `memory`, which must outlive it, as must `bias` (may be empty); a weight
-  // that is used as it lies in the file (see is_packed) must outlive it too.
+  // that is used as it lies in the file (see is_packed) must outlive it too. `keeps_rows`: it is so
+  // used where its panels would be much larger (see outgrows_file).
   static Result<Linear> bind(const TensorView& weights, std::span<const float> bias,
-                             TargetSet targets, WeightMemory& memory, const Exec& exec);
+                             TargetSet targets, WeightMemory& memory, const Exec& exec,
+                             bool keeps_rows = false);
 
   // The same of a weight whose scales lie apart; it is always packed.
   static Result<Linear> bind(const QuantTensor& weights, std::span<const float> bias,

@@ -3,8 +3,10 @@
 // block's products are summed as integers, so only the sum over blocks is rounded: one fused
 // multiply-add per block (and one for its minimums), in sequence. The fast twins do the same
 // operations and give the same bits.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "base/float_types.h"
 #include "kernels/linear_ref.h"
@@ -19,6 +21,34 @@ struct Scales {
   int scales[16] = {};
   int mins[16] = {};
 };
+
+template <class Packed>
+Scales read_nibbles(const std::byte* from, int64_t row, float divisor) {
+  Packed packed;
+  std::memcpy(&packed, from, sizeof(packed));
+  constexpr bool kHasShifts = requires {
+    packed.kShiftUnit;
+  };
+  Scales out{.scale = to_float(Half{packed.scales[row]}) / divisor};
+  for (int64_t i = 0; i < 2 * static_cast<int64_t>(std::size(packed.nibbles)); ++i) {
+    const int nibble = (packed.nibbles[i / 2][row] >> (i % 2 * 4)) & 0xF;
+    out.scales[i] = 2 * nibble + 1;
+    if constexpr (kHasShifts) {
+      out.scales[i] = 2 * (nibble & 7) + 1;
+      out.mins[i] = out.scales[i] * (nibble < 8 ? 7 : 9);
+      out.min_scale = out.scale / Packed::kShiftUnit;
+    }
+  }
+  return out;
+}
+
+Scales read_one(const std::byte* from, int64_t row) {
+  BlockScalesOne packed;
+  std::memcpy(&packed, from, sizeof(packed));
+  Scales out{.scale = to_float(Half{packed.scales[row]})};
+  std::ranges::fill(out.scales, 1);
+  return out;
+}
 
 template <class Packed>
 Scales read_scales(const std::byte* from, int64_t row) {
@@ -42,8 +72,19 @@ Scales read_scales(const std::byte* from, int64_t row) {
   return out;
 }
 
-Scales scales_at(const std::byte* from, Packing packing, int64_t row) {
-  switch (packing) {
+Scales scales_at(const std::byte* from, const PackingInfo& facts, int64_t row) {
+  const auto divisor = static_cast<float>(facts.divisor);
+  switch (facts.packing) {
+    case Packing::kBlocks2:
+      return read_one(from, row);
+    case Packing::kBlocksIq1:
+      return read_nibbles<BlockShifts32>(from, row, divisor);
+    case Packing::kBlocksIq1M:
+    case Packing::kBlocksIq2:
+      return read_nibbles<BlockNibbles16>(from, row, divisor);
+    case Packing::kBlocksIq3Xxs:
+    case Packing::kBlocksIq3S:
+      return read_nibbles<BlockNibbles32>(from, row, divisor);
     case Packing::kBlocks2Min:
       return read_scales<BlockScales4>(from, row);
     case Packing::kBlocks3:
@@ -69,7 +110,7 @@ void linear_blocks(const LinearArgs& args, Packing packing, int64_t begin, int64
       const auto* x = reinterpret_cast<const Q8G256*>(args.x) + token * blocks;
       float total = 0;
       for (int64_t b = 0; b < blocks; ++b, ++x) {
-        const Scales scales = scales_at(panel + b * shape.block, packing, row % kPanelRows);
+        const Scales scales = scales_at(panel + b * shape.block, facts, row % kPanelRows);
         int sum = 0;
         int min_sum = 0;
         for (int64_t run = 0; run < 8; ++run) {

@@ -39,6 +39,9 @@ GroupScale scale_at(const std::byte* scales, const PackingInfo& facts, int64_t r
   switch (facts.form) {
     case ScaleForm::kPowers:  // the levels are doubled to be whole
       return {to_float(Float8E8M0{std::to_integer<uint8_t>(scales[row])}) * 0.5F};
+    case ScaleForm::kPairs:  // the same; as a half it is 256 times too small
+      word = std::to_integer<uint32_t>(scales[row]) << 7;
+      return {to_float(Half{static_cast<uint16_t>(word)}) * 128.0F};
     case ScaleForm::kHalvesAndMins:
       return {to_float(half_at(scales, row)), to_float(half_at(scales, kPanelRows + row))};
     case ScaleForm::kZeros:
@@ -67,14 +70,17 @@ void linear_groups(const LinearArgs& args, Packing packing, int64_t begin, int64
       for (int64_t i = 0; i < args.cols / 32; ++i) {
         int codes[32];
         read_run(panel + shape.run_at(i), facts, row % kPanelRows, codes);
-        const GroupScale scale = scale_at(panel + i / 8 * shape.block + i % 8 * facts.scale_bytes,
-                                          facts, row % kPanelRows);
+        const std::byte* scales = panel + i / 8 * shape.block + i % 8 * facts.scale_bytes;
         const Q8G32& in = x[i / 8];
-        int sum = -scale.zero * in.sums[i % 8];
-        for (int64_t j = 0; j < 32; ++j)
-          sum += codes[j] * in.codes[i % 8 * 32 + j];
-        total = std::fma(scale.scale * in.scales[i % 8], static_cast<float>(sum), total);
-        if (has_min) total = std::fma(scale.min, in.weighed[i % 8], total);
+        for (int64_t first = 0; first < 32; first += facts.group_columns) {
+          const GroupScale scale =  // of the second 16 columns: 16 rows on
+              scale_at(scales, facts, row % kPanelRows + first / 16 * kPanelRows);
+          int sum = -scale.zero * in.sums[i % 8];
+          for (int64_t j = first; j < first + facts.group_columns; ++j)
+            sum += codes[j] * in.codes[i % 8 * 32 + j];
+          total = std::fma(scale.scale * in.scales[i % 8], static_cast<float>(sum), total);
+          if (has_min) total = std::fma(scale.min, in.weighed[i % 8], total);
+        }
       }
       args.y[token * args.y_stride + row] = args.bias == nullptr ? total : total + args.bias[row];
     }

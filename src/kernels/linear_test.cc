@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -244,6 +245,34 @@ TEST(Linear, ReferencesStayNearTheDecodedWeights) {
           ASSERT_NEAR(actual[static_cast<size_t>(token * problem.rows + row)], sum,
                       bound(problem, token, row, kernel.activation));
         }
+      }
+    }
+  }
+}
+
+// An input of one 1 among zeros brings out a single weight: packing loses nothing of it. What is
+// left are roundings of the input's scale, and of a minimum that is as large as the largest weight.
+TEST(Linear, PackedWeightsAreTheDecodedOnes) {
+  Random random(test_seed());
+  const int64_t cols = 256;
+  for (const LinearKernel& kernel : linear_kernels()) {
+    if (kernel.target != Target::kScalar || is_quant_packing(kernel.packing)) continue;
+    for (const Kind& kind : kinds_of(kernel)) {
+      SCOPED_TRACE(fmt::format("{} of {}", kernel.name, kind.name()));
+      Problem problem(random, kind, 17, cols, cols);
+      std::ranges::fill(problem.x, 0.0F);
+      std::ranges::fill(problem.bias, 0.0F);
+      for (int64_t col = 0; col < cols; ++col)
+        problem.x[static_cast<size_t>(col * cols + col)] = 1;
+      const std::vector<float> y = run(kernel, problem, problem.rows);
+      for (int64_t row = 0; row < problem.rows; ++row) {
+        float largest = 0;
+        for (int64_t col = 0; col < cols; ++col)
+          largest = std::max(largest, std::fabs(problem.weight(row, col)));
+        for (int64_t col = 0; col < cols; ++col)
+          ASSERT_NEAR(y[static_cast<size_t>(col * problem.rows + row)], problem.weight(row, col),
+                      16 * kEpsilon * largest)
+              << "row " << row << ", column " << col;
       }
     }
   }

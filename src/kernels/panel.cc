@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/float_types.h"
+#include "blocks/layout.h"
 #include "kernels/code_levels.h"
 #include "tensor/quant_tensor.h"
 
@@ -33,9 +34,13 @@ constexpr PackingInfo kPackings[] = {
     {Packing::kGroups5Min, "groups5min", kX8G32, 5, 0, nullptr, 32, 2 * kHalves,
      ScaleForm::kHalvesAndMins},
     {Packing::kGroups8, "groups8", kX8G32, 8, 128, nullptr, 32, kHalves, ScaleForm::kHalves},
+    {Packing::kGroups1, "groups1", kX8G32, 1, 0, kSignCodes, 32, kHalves, ScaleForm::kHalves},
+    {Packing::kGroups2, "groups2", kX8G32, 2, 1, nullptr, 32, kHalves, ScaleForm::kHalves},
     {Packing::kGroupsIq4, "groups_iq4", kX8G32, 4, 0, kIq4Codes, 32, kHalves, ScaleForm::kHalves},
     {Packing::kGroupsFp4, "groups_fp4", kX8G32, 4, 0, kE2m1Codes, 32, kPanelRows,
      ScaleForm::kPowers},
+    {Packing::kGroupsNvfp4, "groups_nvfp4", kX8G32, 4, 0, kE2m1Codes, 16, 2 * kPanelRows,
+     ScaleForm::kPairs},
     {Packing::kGroups2Zero, "groups2zero", kX8G32, 2, 0, nullptr, 32, kWords, ScaleForm::kZeros},
     {Packing::kGroups3Zero, "groups3zero", kX8G32, 3, 0, nullptr, 32, kWords, ScaleForm::kZeros},
     {Packing::kGroups4Zero, "groups4zero", kX8G32, 4, 0, nullptr, 32, kWords, ScaleForm::kZeros},
@@ -53,6 +58,18 @@ constexpr PackingInfo kPackings[] = {
     {Packing::kBlocks6, "blocks6", kX8G256, 6, 32, nullptr, 16, sizeof(BlockScales16),
      ScaleForm::kBlocks},
     {Packing::kBlocksIq4, "blocks_iq4", kX8G256, 4, 0, kIq4Codes, 32, sizeof(BlockScalesIq4),
+     ScaleForm::kBlocks},
+    {Packing::kBlocks2, "blocks2", kX8G256, 2, 1, nullptr, 32, sizeof(BlockScalesOne),
+     ScaleForm::kBlocks},
+    {Packing::kBlocksIq1, "blocks_iq1", kX8G256, 2, 0, nullptr, 32, sizeof(BlockShifts32),
+     ScaleForm::kBlocks},
+    {Packing::kBlocksIq1M, "blocks_iq1m", kX8G256, 3, 0, kIq1Codes, 16, sizeof(BlockNibbles16),
+     ScaleForm::kBlocks, nullptr, kIq1Divisor},
+    {Packing::kBlocksIq2, "blocks_iq2", kX8G256, 3, 0, kIq2Codes, 16, sizeof(BlockNibbles16),
+     ScaleForm::kBlocks, nullptr, kIq2Divisor},
+    {Packing::kBlocksIq3Xxs, "blocks_iq3xxs", kX8G256, 4, 0, kIq3XxsCodes, 32,
+     sizeof(BlockNibbles32), ScaleForm::kBlocks, nullptr, kIq3XxsDivisor},
+    {Packing::kBlocksIq3S, "blocks_iq3s", kX8G256, 4, 0, kIq3SCodes, 32, sizeof(BlockNibbles32),
      ScaleForm::kBlocks},
 };
 
@@ -117,6 +134,27 @@ Packing packing_of(Layout layout, int64_t cols, TargetSet targets) {
       return fills_runs ? Packing::kGroupsIq4 : Packing::kRows;
     case Layout::kMXFP4:
       return fills_runs ? Packing::kGroupsFp4 : Packing::kRows;
+    case Layout::kNVFP4:
+      return fills_runs ? Packing::kGroupsNvfp4 : Packing::kRows;
+    case Layout::kQ1_0:
+      return fills_runs ? Packing::kGroups1 : Packing::kRows;
+    case Layout::kQ2_0:
+      return fills_runs ? Packing::kGroups2 : Packing::kRows;
+    case Layout::kTQ1_0:
+    case Layout::kTQ2_0:
+      return fills_blocks ? Packing::kBlocks2 : Packing::kRows;
+    case Layout::kIQ1_S:
+      return fills_blocks ? Packing::kBlocksIq1 : Packing::kRows;
+    case Layout::kIQ1_M:
+      return fills_blocks ? Packing::kBlocksIq1M : Packing::kRows;
+    case Layout::kIQ2_XXS:
+    case Layout::kIQ2_XS:
+    case Layout::kIQ2_S:
+      return fills_blocks ? Packing::kBlocksIq2 : Packing::kRows;
+    case Layout::kIQ3_XXS:
+      return fills_blocks ? Packing::kBlocksIq3Xxs : Packing::kRows;
+    case Layout::kIQ3_S:
+      return fills_blocks ? Packing::kBlocksIq3S : Packing::kRows;
     case Layout::kQ2_K:
       return fills_blocks ? Packing::kBlocks2Min : Packing::kRows;
     case Layout::kQ3_K:
@@ -132,6 +170,15 @@ Packing packing_of(Layout layout, int64_t cols, TargetSet targets) {
     default:
       return Packing::kRows;
   }
+}
+
+bool outgrows_file(Layout layout) {
+  constexpr int64_t kWide = 4096;
+  const Packing packing = packing_of(layout, kWide);
+  if (packing == Packing::kRows) return false;
+  const int64_t file =
+      kPanelRows * static_cast<int64_t>(storage_bytes(layout, CheckedSize(kWide)).value_or(0));
+  return panel_shape(packing, kWide).panel > file + file / 10;
 }
 
 Packing packing_of(const QuantTensor& tensor) {
@@ -198,6 +245,8 @@ int panel_code(const std::byte* run, int bits, int64_t row, int64_t column) {
   const std::byte* after_4_bits = run + 4 * kLineBytes;
   const std::byte* after_2_bits = run + 2 * kLineBytes;
   switch (bits) {
+    case 1:
+      return one_bit(run, row, column);
     case 2:
       return two_bits(run, row, column);
     case 3:

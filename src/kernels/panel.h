@@ -46,8 +46,11 @@ enum class Packing : uint8_t {
   kGroups5,      // code - 16
   kGroups5Min,   // code, and a minimum
   kGroups8,      // code - 128
+  kGroups1,      // -1 or 1
+  kGroups2,      // code - 1
   kGroupsIq4,    // 16 levels
   kGroupsFp4,    // 16 levels, the scale a power of two
+  kGroupsNvfp4,  // 16 levels, a scale of 8 bits for every 16 columns
   kGroups2Zero,  // code - zero point, one for every group and row
   kGroups3Zero,
   kGroups4Zero,
@@ -60,8 +63,14 @@ enum class Packing : uint8_t {
   kBlocks5Min,
   kBlocks6,
   kBlocksIq4,
+  kBlocks2,       // code - 1, no scale but the float
+  kBlocksIq1,     // code - 7/8 or - 9/8, which of them as part of the scale
+  kBlocksIq1M,    // 6 levels
+  kBlocksIq2,     // 6 levels
+  kBlocksIq3Xxs,  // 16 levels
+  kBlocksIq3S,    // 16 levels
 };
-inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::kBlocksIq4) + 1;
+inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::kBlocksIq3S) + 1;
 
 // What a panel keeps for each of its 16 rows and 32 columns.
 enum class ScaleForm : uint8_t {
@@ -70,6 +79,7 @@ enum class ScaleForm : uint8_t {
   kHalves,
   kHalvesAndMins,  // 16 scales, 16 minimums
   kPowers,         // exponents, a byte each
+  kPairs,          // 16 floats of 8 bits (e4m3, no sign) for 16 columns, 16 for the next 16
   kZeros,          // words: a float of 24 bits above a zero point of 8
   kFloats,
 };
@@ -80,17 +90,21 @@ struct PackingInfo {
   ActivationLayout activation;
   int bits;               // of a code, or of an element
   int offset;             // taken from every code (from every level's byte for codebooks: none)
-  const int8_t* levels;   // what a 4-bit code means, or null
+  const int8_t* levels;   // what a code of up to 4 bits means, or null
   int64_t group_columns;  // that one scale covers
   int64_t scale_bytes;    // a panel's scales: of 32 columns, or of 256 for whole scales
   ScaleForm form;
   const int8_t* low_levels = nullptr;  // level = 128 * levels[code] + low_levels[code]
+  int divisor = 1;  // of the float scale, a power of two: what makes the levels whole
 };
 const PackingInfo& info(Packing packing);
 
 // The packing of a weight's layout; kRows where there is none, or the columns do not fill groups.
 // Tiles of bf16 want their own.
 Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::scalar_only());
+// Whether panels of this layout are much larger than the file's rows: codes of tables, of which
+// only the index is in the file.
+bool outgrows_file(Layout layout);
 
 // The same of a weight whose scales lie apart; kRows where there is none.
 struct QuantTensor;
@@ -131,6 +145,23 @@ struct BlockScales4 {  // groups of 16, scale in the low nibble and min in the h
 struct BlockScalesIq4 {  // groups of 32, signed
   uint16_t scales[16];
   int8_t group_scales[4][32];
+};
+struct BlockScalesOne {  // one for all 256 columns
+  uint16_t scales[16];
+};
+// Scales 2n + 1 of nibbles, [groups / 2][16 rows]: the first of a pair of groups in the low ones.
+struct BlockNibbles16 {  // groups of 16
+  uint16_t scales[16];
+  uint8_t nibbles[8][16];
+};
+struct BlockNibbles32 {  // groups of 32
+  uint16_t scales[16];
+  uint8_t nibbles[4][16];
+};
+struct BlockShifts32 {  // groups of 32; the fourth bit: 9/8 are taken from the codes, not 7/8
+  uint16_t scales[16];
+  uint8_t nibbles[4][16];
+  static constexpr int kShiftUnit = 8;
 };
 
 // Packs panels [begin, end) of a matrix of `rows` by `cols`; panel p goes to

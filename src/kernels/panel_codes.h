@@ -11,6 +11,9 @@
 #include "blocks/iq4_nl.h"
 #include "blocks/iq4_xs.h"
 #include "blocks/mxfp4.h"
+#include "blocks/nvfp4.h"
+#include "blocks/q1_0.h"
+#include "blocks/q2_0.h"
 #include "blocks/q2_k.h"
 #include "blocks/q3_k.h"
 #include "blocks/q4_0.h"
@@ -21,12 +24,14 @@
 #include "blocks/q5_k.h"
 #include "blocks/q6_k.h"
 #include "blocks/q8_0.h"
+#include "blocks/tq1_0.h"
+#include "blocks/tq2_0.h"
 
 namespace ingot {
 namespace {
 
 struct GroupCodes {    // 32 columns
-  uint16_t scale = 0;  // the file's own bits
+  uint16_t scale = 0;  // the file's own bits; for ScaleForm::kPairs two bytes, the first in the low
   uint16_t min = 0;
   uint8_t codes[32];
 };
@@ -127,6 +132,54 @@ inline void add_plane(const uint8_t (&bits)[32], int place, uint8_t (&out)[256])
 [[maybe_unused]] inline void read_codes(const MXFP4& block, GroupCodes& out) {
   out.scale = block.scale.bits;
   read_nibbles(block.codes, out.codes);
+}
+
+// Blocks of several groups: group `part` of 32 columns.
+[[maybe_unused]] inline void read_codes(const Q1_0& block, int64_t part, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  for (int64_t i = 0; i < 32; ++i)
+    out.codes[i] = byte((block.codes[part * 4 + i / 8] >> (i % 8)) & 1);
+}
+[[maybe_unused]] inline void read_codes(const Q2_0& block, int64_t part, GroupCodes& out) {
+  out.scale = block.scale.bits;
+  for (int64_t i = 0; i < 32; ++i)
+    out.codes[i] = byte((block.codes[part * 8 + i / 4] >> (2 * (i % 4))) & 3);
+}
+// Of 8 bits without sign; the one that GGML reads as zero becomes it.
+inline int scale_byte(Float8E4M3 scale) {
+  return scale.bits == 0x7F ? 0 : scale.bits & 0x7F;
+}
+[[maybe_unused]] inline void read_codes(const NVFP4& block, int64_t part, GroupCodes& out) {
+  out.scale = static_cast<uint16_t>(scale_byte(block.group_scales[2 * part]) |
+                                    (scale_byte(block.group_scales[2 * part + 1]) << 8));
+  const uint8_t* from = block.codes + part * 16;
+  for (int i = 0; i < 8; ++i) {
+    out.codes[i] = from[i] & 0xF;
+    out.codes[8 + i] = byte(from[i] >> 4);
+    out.codes[16 + i] = from[8 + i] & 0xF;
+    out.codes[24 + i] = byte(from[8 + i] >> 4);
+  }
+}
+
+[[maybe_unused]] inline void read_codes(const TQ2_0& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+  read_two_bits(block.codes, out.codes);
+}
+
+// Digit n of N bytes of base-3 digits: what lies before it is multiplied away, the next is the
+// carry.
+template <int N>
+void read_digit(const uint8_t* from, int power, uint8_t* out) {
+  for (int i = 0; i < N; ++i)
+    out[i] = byte((byte(from[i] * power) * 3) >> 8);
+}
+[[maybe_unused]] inline void read_codes(const TQ1_0& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+  for (int n = 0, power = 1; n < 5; ++n, power *= 3) {
+    read_digit<32>(block.fives, power, out.codes + 32 * n);
+    read_digit<16>(block.fives + 32, power, out.codes + 160 + 16 * n);
+    if (n < 4) read_digit<4>(block.fours, power, out.codes + 240 + 4 * n);
+  }
 }
 
 [[maybe_unused]] inline void read_codes(const Q2_K& block, BlockCodes& out) {

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "kernels/panel.h"
 #include "kernels/panel_codes.h"
+#include "kernels/panel_grid_codes.h"
 #include "kernels/panel_quant.h"
 
 namespace ingot {
@@ -39,6 +40,7 @@ void write_run(const uint8_t* codes, std::byte* run, int64_t row) {
       put(run + i * kLineBytes, row, words[i]);
     return;
   }
+  if constexpr (Bits == 1) return put(run, row, gather<1, 8>(words, 0));
   constexpr int kLow = Bits >= 4 ? 4 : 2;
   if constexpr (kLow == 4) {
     for (int64_t i = 0; i < 4; ++i)
@@ -67,15 +69,23 @@ Block block_at(const PanelSource& source, int64_t row, int64_t index) {
 template <class Block, int Bits>
 void pack_groups(const PanelSource& source, const PackingInfo& facts, const PanelShape& shape,
                  int64_t first_row, int64_t rows, std::byte* panel) {
+  constexpr int64_t kParts = static_cast<int64_t>(Block::kGroup) / kRunColumns;
   const bool has_min = facts.form == ScaleForm::kHalvesAndMins;
-  const bool is_byte = facts.form == ScaleForm::kPowers;
+  const bool is_pair = facts.form == ScaleForm::kPairs;
+  const bool is_byte = facts.form == ScaleForm::kPowers || is_pair;
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t i = 0; i < source.cols / kRunColumns; ++i) {
       GroupCodes group;
-      read_codes(block_at<Block>(source, first_row + row, i), group);
+      const auto block = block_at<Block>(source, first_row + row, i / kParts);
+      if constexpr (kParts == 1) {
+        read_codes(block, group);
+      } else {
+        read_codes(block, i % kParts, group);
+      }
       std::byte* scales = panel + i / 8 * shape.block + i % 8 * facts.scale_bytes;
       if (is_byte) {
         scales[row] = static_cast<std::byte>(group.scale);
+        if (is_pair) scales[kPanelRows + row] = static_cast<std::byte>(group.scale >> 8);
       } else {
         std::memcpy(scales + row * 2, &group.scale, 2);
         if (has_min) std::memcpy(scales + (kPanelRows + row) * 2, &group.min, 2);
@@ -86,7 +96,7 @@ void pack_groups(const PanelSource& source, const PackingInfo& facts, const Pane
 }
 
 template <class Scales>
-void write_scales(const BlockCodes& block, int64_t row, Scales& out) {
+void write_group_scales(const BlockCodes& block, int64_t row, Scales& out) {
   constexpr bool kHasMin = requires {
     out.min_scales;
   };
@@ -94,7 +104,6 @@ void write_scales(const BlockCodes& block, int64_t row, Scales& out) {
     out.group_mins;
   };
   constexpr int64_t kPairs = sizeof(out.group_scales) / 32;
-  out.scales[row] = block.scale;
   if constexpr (kHasMin) out.min_scales[row] = block.min_scale;
   for (int64_t i = 0; i < 2 * kPairs; ++i) {
     auto& scale = out.group_scales[i / 2][row * 2 + i % 2];
@@ -105,6 +114,20 @@ void write_scales(const BlockCodes& block, int64_t row, Scales& out) {
       scale = static_cast<Byte>(block.scales[i]);
     }
     if constexpr (kHasMins) out.group_mins[i / 2][row * 2 + i % 2] = block.mins[i];
+  }
+}
+
+template <class Scales>
+void write_scales(const BlockCodes& block, int64_t row, Scales& out) {
+  constexpr bool kHasNibbles = requires {
+    out.nibbles;
+  };
+  out.scales[row] = block.scale;
+  if constexpr (kHasNibbles) {
+    for (int64_t i = 0; i < static_cast<int64_t>(sizeof(out.nibbles)) / kPanelRows; ++i)
+      out.nibbles[i][row] = byte(block.scales[2 * i] | (block.scales[2 * i + 1] << 4));
+  } else if constexpr (requires { out.group_scales; }) {
+    write_group_scales(block, row, out);
   }
 }
 
@@ -209,6 +232,12 @@ void pack_panel(const PanelSource& source, const PackingInfo& facts, const Panel
       return pack_groups<Q5_1, 5>(source, facts, shape, first_row, rows, out);
     case Packing::kGroups8:
       return pack_groups<Q8_0, 8>(source, facts, shape, first_row, rows, out);
+    case Packing::kGroups1:
+      return pack_groups<Q1_0, 1>(source, facts, shape, first_row, rows, out);
+    case Packing::kGroups2:
+      return pack_groups<Q2_0, 2>(source, facts, shape, first_row, rows, out);
+    case Packing::kGroupsNvfp4:
+      return pack_groups<NVFP4, 4>(source, facts, shape, first_row, rows, out);
     case Packing::kGroupsIq4:
       return pack_groups<IQ4_NL, 4>(source, facts, shape, first_row, rows, out);
     case Packing::kGroupsFp4:
@@ -225,6 +254,24 @@ void pack_panel(const PanelSource& source, const PackingInfo& facts, const Panel
       return pack_blocks<Q6_K, BlockScales16, 6>(source, shape, first_row, rows, out);
     case Packing::kBlocksIq4:
       return pack_blocks<IQ4_XS, BlockScalesIq4, 4>(source, shape, first_row, rows, out);
+    case Packing::kBlocks2:
+      if (source.layout == Layout::kTQ1_0)
+        return pack_blocks<TQ1_0, BlockScalesOne, 2>(source, shape, first_row, rows, out);
+      return pack_blocks<TQ2_0, BlockScalesOne, 2>(source, shape, first_row, rows, out);
+    case Packing::kBlocksIq1:
+      return pack_blocks<IQ1_S, BlockShifts32, 2>(source, shape, first_row, rows, out);
+    case Packing::kBlocksIq1M:
+      return pack_blocks<IQ1_M, BlockNibbles16, 3>(source, shape, first_row, rows, out);
+    case Packing::kBlocksIq2:
+      if (source.layout == Layout::kIQ2_XXS)
+        return pack_blocks<IQ2_XXS, BlockNibbles16, 3>(source, shape, first_row, rows, out);
+      if (source.layout == Layout::kIQ2_XS)
+        return pack_blocks<IQ2_XS, BlockNibbles16, 3>(source, shape, first_row, rows, out);
+      return pack_blocks<IQ2_S, BlockNibbles16, 3>(source, shape, first_row, rows, out);
+    case Packing::kBlocksIq3Xxs:
+      return pack_blocks<IQ3_XXS, BlockNibbles32, 4>(source, shape, first_row, rows, out);
+    case Packing::kBlocksIq3S:
+      return pack_blocks<IQ3_S, BlockNibbles32, 4>(source, shape, first_row, rows, out);
   }
 }
 

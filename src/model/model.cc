@@ -3,9 +3,11 @@
 
 #include <cmath>
 
+#include "base/free_memory.h"
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "model/bind.h"
+#include "model/panel_budget.h"
 
 namespace ingot {
 namespace {
@@ -55,6 +57,7 @@ class Binder {
       : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan, options) {}
 
   Status bind() {
+    choose_packing();
     INGOT_TRY(bind_rope_factors());
     INGOT_TRY(bind_embedding());
     for (size_t i = 0; i < plan_.weights.layers.size(); ++i)
@@ -66,6 +69,18 @@ class Binder {
   }
 
  private:
+  void choose_packing() {
+    const PanelBudget budget =
+        panel_budget(*model_.checkpoint_, model_.targets_, free_memory_bytes());
+    keeps_rows_ = budget.keeps_rows();
+    if (!keeps_rows_) return;
+    log_warning(
+        "{}: packed weights would take {} of {} MiB of free memory; those of few bits stay in the "
+        "file ({} MiB in all) and are multiplied more slowly",
+        model_.checkpoint_->name(), budget.panel_bytes >> 20, budget.free_bytes >> 20,
+        budget.row_bytes >> 20);
+  }
+
   Status norm(const NormSource& source, const NormSpec& spec, int64_t size, NormWeights& out) {
     INGOT_TRY(out.weight, tensors_.vector(source.weight, size));
     INGOT_TRY(out.bias, tensors_.vector(source.bias, size));
@@ -110,8 +125,8 @@ class Binder {
 
   // A packed weight's bytes in the file are done with: the model is never twice in memory.
   Result<Linear> bind_linear(const TensorView& view, std::span<const float> bias) {
-    INGOT_TRY(Linear linear,
-              Linear::bind(view, bias, model_.targets_, model_.memory_, tensors_.exec()));
+    INGOT_TRY(Linear linear, Linear::bind(view, bias, model_.targets_, model_.memory_,
+                                          tensors_.exec(), keeps_rows_));
     if (linear.is_packed()) MappedFile::release(view.bytes);
     return linear;
   }
@@ -209,6 +224,7 @@ class Binder {
   const ModelPlan& plan_;
   TensorBinder tensors_;
   std::shared_ptr<const ColumnOrder> last_order_;
+  bool keeps_rows_ = false;  // of weights whose panels are much larger
 };
 
 Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoint> checkpoint,

@@ -26,5 +26,13 @@ void linear_blocks5min_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks6_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_bf16pairs_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups1_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups2_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks2_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1m_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq2_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3xxs_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3s_amx(const LinearArgs& args, int64_t begin, int64_t end);
 
 }  // namespace ingot::cpu

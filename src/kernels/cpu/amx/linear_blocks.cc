@@ -146,5 +146,23 @@ void linear_blocks6_amx(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_blocks_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<BlocksIq4>(args, begin, end);
 }
+void linear_blocks2_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<Blocks2>(args, begin, end);
+}
+void linear_blocks_iq1_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<BlocksIq1>(args, begin, end);
+}
+void linear_blocks_iq1m_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<BlocksIq1M>(args, begin, end);
+}
+void linear_blocks_iq2_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<BlocksIq2>(args, begin, end);
+}
+void linear_blocks_iq3xxs_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<BlocksIq3Xxs>(args, begin, end);
+}
+void linear_blocks_iq3s_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<BlocksIq3S>(args, begin, end);
+}
 
 }  // namespace ingot::cpu

@@ -44,7 +44,7 @@ void add_panel(const typename Core::Tile& tile, int64_t groups, const Q8G32Tile&
   multiply_tiles(tile.codes, x, 0, products);
   for (int64_t group = 0; group < groups; ++group) {
     if (group + 1 < groups) multiply_tiles(tile.codes, x, group + 1, products);
-    const __m512 scale = tile.scales[group];
+    const __m512 scale = tile.scales[group][0];
     const __m512 min = tile.mins[group];
     const int32_t(*dots)[16] = products.tiles[group % 2];
 #pragma GCC unroll 16
@@ -81,6 +81,7 @@ struct GroupsWalk {
 
 template <class Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  static_assert(Core::kParts == 1);
   if (args.tokens < kAmxTokens)
     return linear_direct<Core>(args, begin, end, (args.cols + kPackedColumns - 1) / kPackedColumns);
   GroupsWalk<Core> walk(args);
@@ -109,6 +110,12 @@ void linear_groups_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
 }
 void linear_groups_fp4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<GroupsFp4>(args, begin, end);
+}
+void linear_groups1_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<Groups1>(args, begin, end);
+}
+void linear_groups2_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<Groups2>(args, begin, end);
 }
 
 void linear_groups2zero_amx(const LinearArgs& args, int64_t begin, int64_t end) {

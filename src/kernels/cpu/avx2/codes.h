@@ -103,13 +103,16 @@ template <int Bits, int Offset, const int8_t* Levels = nullptr, int Largest = (1
 struct Codes {
   static constexpr int64_t kRunBytes = kLine * Bits;
   static constexpr int kOffset = Offset;
-  static constexpr int64_t kPlanes = Largest > 63 ? 2 : 1;
+  static constexpr int64_t kPlanes = Largest > 129 ? 2 : 1;
   static constexpr int kLargest = kPlanes == 2 ? 15 : Largest;
   // Steps of four columns that are added as words.
-  static constexpr int64_t kSteps = kLargest <= 15 ? 8 : kLargest <= 31 ? 4 : 2;
+  static constexpr int64_t kSteps = kLargest <= 15   ? 8
+                                    : kLargest <= 31 ? 4
+                                    : kLargest <= 63 ? 2
+                                                     : 1;
   static_assert(kLargest * 127 * 2 * kSteps <= 32767);
 
-  // What a 4-bit code stands for, without sign; as planes: one nibble of it.
+  // What a code of up to 4 bits stands for, without sign; as planes: one nibble of it.
   struct Table {
     uint8_t bytes[kPlanes][16];
   };
@@ -135,8 +138,13 @@ struct Codes {
       }
     } else if constexpr (Bits >= 4) {
       read_nibbles(run, out[0]);
-    } else {
+    } else if constexpr (Bits >= 2) {
       read_two_bits(run, out[0]);
+    } else {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < 8; ++i)
+        out[0][i] = _mm256_setzero_si256();
+      add_one_bit<0>(run, out[0]);
     }
     if constexpr (Bits == 3) add_one_bit<2>(run + 2 * kLine, out[0]);
     if constexpr (Bits == 5) add_one_bit<4>(run + 4 * kLine, out[0]);

@@ -29,5 +29,14 @@ void linear_groups4zero_avx2(const LinearArgs& args, int64_t begin, int64_t end)
 void linear_groups8zero_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_nf4_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_f8_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups1_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups2_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_nvfp4_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks2_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1m_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq2_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3xxs_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3s_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 
 }  // namespace ingot::cpu

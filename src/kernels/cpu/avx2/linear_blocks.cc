@@ -9,13 +9,16 @@
 namespace ingot::cpu {
 namespace {
 
-template <class Of, int64_t Group, class PackedScales>
+template <class Of, int64_t Group, class PackedScales, int Divisor = 1>
 struct BlocksCore {
   using Input = Q8G256;
   static constexpr int64_t kPairs = 128 / Group;  // of groups
   static constexpr int64_t kRunsOfPair = Group / 16;
-  static constexpr bool kHasMin = requires(PackedScales s) { s.min_scales; };
+  static constexpr bool kHasShifts = requires(PackedScales s) { s.kShiftUnit; };
+  static constexpr bool kHasMin = kHasShifts || requires(PackedScales s) { s.min_scales; };
   static constexpr bool kHasMins = requires(PackedScales s) { s.group_mins; };
+  static constexpr bool kHasNibbles = requires(PackedScales s) { s.nibbles; };
+  static constexpr bool kHasGroups = kHasNibbles || requires(PackedScales s) { s.group_scales; };
   // Of a panel for each run: its codes and its share of the scales.
   static constexpr int64_t kStreamBytes = Of::kRunBytes + sizeof(PackedScales) / 8;
   static constexpr bool kHasMinSums = kHasMin || Of::kOffset != 0;
@@ -31,16 +34,36 @@ struct BlocksCore {
   static __m128i load_pairs(const void* from, int64_t half) {
     return load_16_bytes(static_cast<const std::byte*>(from) + half * 16);
   }
-  // Scales of two neighbouring groups as pairs of words, [8 rows][2].
+  // Nibbles of two neighbouring groups as pairs of words, [8 rows][2].
+  static __m256i nibble_pairs(const PackedScales& scales, int64_t pair, int64_t half) {
+    const __m128i both = _mm_cvtepu8_epi16(
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(scales.nibbles[pair] + half * 8)));
+    const __m128i apart = _mm_or_si128(both, _mm_slli_epi16(both, 4));
+    return _mm256_cvtepu8_epi16(_mm_and_si128(apart, _mm_set1_epi8(0xF)));
+  }
+  // The same of scales.
   static __m256i scale_pairs(const PackedScales& scales, int64_t pair, int64_t half) {
-    const __m128i bytes = load_pairs(scales.group_scales[pair], half);
-    if constexpr (kHasMins) return _mm256_cvtepu8_epi16(bytes);
-    if constexpr (kHasMin) return _mm256_cvtepu8_epi16(_mm_and_si128(bytes, _mm_set1_epi8(0xF)));
-    return _mm256_cvtepi8_epi16(bytes);
+    if constexpr (!kHasGroups) {
+      return _mm256_set1_epi16(1);
+    } else if constexpr (kHasNibbles) {
+      __m256i nibbles = nibble_pairs(scales, pair, half);
+      if constexpr (kHasShifts) nibbles = _mm256_and_si256(nibbles, _mm256_set1_epi16(7));
+      return _mm256_add_epi16(_mm256_add_epi16(nibbles, nibbles), _mm256_set1_epi16(1));
+    } else {
+      const __m128i bytes = load_pairs(scales.group_scales[pair], half);
+      if constexpr (kHasMins) return _mm256_cvtepu8_epi16(bytes);
+      if constexpr (kHasMin) return _mm256_cvtepu8_epi16(_mm_and_si128(bytes, _mm_set1_epi8(0xF)));
+      return _mm256_cvtepi8_epi16(bytes);
+    }
   }
   // What goes with the sums of the inputs: the mins, or the scales for what is taken off the codes.
   static __m256i min_pairs(const PackedScales& scales, int64_t pair, int64_t half) {
-    if constexpr (kHasMins) {
+    if constexpr (kHasShifts) {  // 7 or 9 times the scale
+      const __m256i bit = _mm256_and_si256(_mm256_srli_epi16(nibble_pairs(scales, pair, half), 2),
+                                           _mm256_set1_epi16(2));
+      return _mm256_mullo_epi16(scale_pairs(scales, pair, half),
+                                _mm256_add_epi16(bit, _mm256_set1_epi16(7)));
+    } else if constexpr (kHasMins) {
       return _mm256_cvtepu8_epi16(load_pairs(scales.group_mins[pair], half));
     } else if constexpr (kHasMin) {
       const __m128i bytes = load_pairs(scales.group_scales[pair], half);
@@ -55,6 +78,20 @@ struct BlocksCore {
   }
   static __m256i second_of(__m256i pairs) {
     return _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(pairs, 0xF5), 0xF5);
+  }
+  // The floats of a block.
+  static __m256 scale_of(const PackedScales& scales, int64_t half) {
+    const __m256 scale = widen_halves(scales.scales + half * 8);
+    if constexpr (Divisor == 1) return scale;
+    return _mm256_mul_ps(scale, _mm256_set1_ps(1.0F / Divisor));
+  }
+  static __m256 min_scale_of(const PackedScales& scales, int64_t half) {
+    if constexpr (kHasShifts)
+      return _mm256_mul_ps(scale_of(scales, half), _mm256_set1_ps(1.0F / PackedScales::kShiftUnit));
+    else if constexpr (kHasMin)
+      return widen_halves(scales.min_scales + half * 8);
+    else
+      return _mm256_setzero_ps();
   }
   static const void* sums_at(const Q8G256& x, int64_t pair) {
     return Group == 16 ? x.sums_of_16 + 2 * pair : x.sums_of_32 + 2 * pair;
@@ -113,9 +150,8 @@ struct BlocksCore {
               _mm256_madd_epi16(mins, broadcast_4_bytes(sums_at(x[t * stride], pair))));
       }
     }
-    const __m256 scale = widen_halves(scales.scales + half * 8);
-    __m256 min_scale = scale;
-    if constexpr (kHasMin) min_scale = widen_halves(scales.min_scales + half * 8);
+    const __m256 scale = scale_of(scales, half);
+    const __m256 min_scale = min_scale_of(scales, half);
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       sums[t] =
@@ -158,8 +194,8 @@ struct BlocksCore {
         }
         if constexpr (kHasMinSums) tile.min_pairs[pair][half] = min_pairs(scales, pair, half);
       }
-      tile.scale[half] = widen_halves(scales.scales + half * 8);
-      if constexpr (kHasMin) tile.min_scale[half] = widen_halves(scales.min_scales + half * 8);
+      tile.scale[half] = scale_of(scales, half);
+      if constexpr (kHasMin) tile.min_scale[half] = min_scale_of(scales, half);
     }
   }
 
@@ -220,6 +256,27 @@ void linear_blocks6_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
 }
 void linear_blocks_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<BlocksCore<Codes<4, 128, kIq4Codes, 241>, 32, BlockScalesIq4>>(args, begin, end);
+}
+void linear_blocks2_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksCore<Codes<2, 1>, 32, BlockScalesOne>>(args, begin, end);
+}
+void linear_blocks_iq1_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksCore<Codes<2, 0>, 32, BlockShifts32>>(args, begin, end);
+}
+void linear_blocks_iq1m_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksCore<Codes<3, 16, kIq1Codes, 25>, 16, BlockNibbles16, kIq1Divisor>>(
+      args, begin, end);
+}
+void linear_blocks_iq2_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksCore<Codes<3, 64, kIq2Codes, 107>, 16, BlockNibbles16, kIq2Divisor>>(
+      args, begin, end);
+}
+void linear_blocks_iq3xxs_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksCore<Codes<4, 32, kIq3XxsCodes, 63>, 32, BlockNibbles32, kIq3XxsDivisor>>(
+      args, begin, end);
+}
+void linear_blocks_iq3s_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksCore<Codes<4, 16, kIq3SCodes, 31>, 32, BlockNibbles32>>(args, begin, end);
 }
 
 }  // namespace ingot::cpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packings with a float scale per group of 32. One token: bound by the weights' bytes. Many: for 32
-// columns of 8 rows 8 multiplies of bytes and 8 additions of words (twice that for 8-bit codes and
-// far levels), one to widen and 3 in float for the scales (4 with minimums). Show it with
-// `ingot bench kernels linear_groups`.
+// Packings with a float scale per group of 32, or of 16. One token: bound by the weights' bytes.
+// Many: for 32 columns of 8 rows 8 multiplies of bytes and 8 additions of words (twice that for
+// 8-bit codes and far levels), one to widen and 3 in float for the scales (4 with minimums). Show
+// it with `ingot bench kernels linear_groups`.
 #include <type_traits>
 
 #include "kernels/code_levels.h"
@@ -70,6 +70,19 @@ struct PowerScales {  // exponents alone; halved, as the levels are doubled
   static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
 };
 
+struct PairScales {  // bytes of e4m3 for 16 columns, then for 16 more; halved, as levels are
+                     // doubled
+  static constexpr int64_t kBytes = 32;
+  static constexpr bool kHasMin = false;
+  static __m256 scales(const std::byte* from, int64_t half) {
+    const __m128i words =
+        _mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + half * 8)));
+    // As a half it is 256 times too small.
+    return _mm256_mul_ps(_mm256_cvtph_ps(_mm_slli_epi16(words, 7)), _mm256_set1_ps(128));
+  }
+  static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
+};
+
 struct NoCodes {};
 
 template <class Low>
@@ -86,11 +99,13 @@ struct GroupsCore {
   // Of a panel for each run: its codes and its scales.
   static constexpr int64_t kStreamBytes = Of::kRunBytes + Scales::kBytes;
   static constexpr bool kHasLow = !std::is_same_v<Low, NoCodes>;
+  static constexpr int64_t kParts = std::is_same_v<Scales, PairScales> ? 2 : 1;  // scales of a run
+  static_assert(kParts == 1 || (Of::kPlanes == 1 && !kHasLow));
 
   struct alignas(64) Tile {
     CodeTile<Of> codes;
     LowTile<Low> low;
-    __m256 scales[8][2];
+    __m256 scales[8][kParts][2];
     __m256 mins[8][2];
   };
 
@@ -109,11 +124,33 @@ struct GroupsCore {
       if constexpr (kHasLow) taken_off = _mm256_slli_epi32(taken_off, 7);
       dot = _mm256_sub_epi32(dot, taken_off);
     }
-    sum = _mm256_fmadd_ps(_mm256_mul_ps(scale, _mm256_set1_ps(x.scales[group])),
-                          _mm256_cvtepi32_ps(dot), sum);
+    sum = add_scaled(sum, dot, x, group, scale);
     if constexpr (Scales::kHasMin)
       sum = _mm256_fmadd_ps(min, _mm256_set1_ps(x.weighed[group]), sum);
     return sum;
+  }
+  static __m256 add_scaled(__m256 sum, __m256i dot, const Q8G32& x, int64_t group, __m256 scale) {
+    return _mm256_fmadd_ps(_mm256_mul_ps(scale, _mm256_set1_ps(x.scales[group])),
+                           _mm256_cvtepi32_ps(dot), sum);
+  }
+  // What is taken off the first 16 columns' codes, whose sums of inputs are not at hand.
+  template <int64_t Tokens>
+  [[gnu::always_inline]] static void take_off_first(const int8_t* const (&in)[Tokens],
+                                                    int64_t group, __m256i (&out)[Tokens]) {
+    const __m256i offset = every_byte(Of::kOffset);
+    const __m256i offsets[4] = {offset, offset, offset, offset};
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t)
+      out[t] = _mm256_setzero_si256();
+    add_products<Of, 16>(offsets, in, group * 32, _mm256_set1_epi16(1), out);
+  }
+  // Both parts of a group.
+  static __m256 finish_parts(__m256 sum, __m256i first, __m256i second, __m256i taken_off,
+                             const Q8G32& x, int64_t group, __m256 scale, __m256 second_scale) {
+    const __m256i all = times_offset<Of>(broadcast_4_bytes(x.sums + group));
+    sum = add_scaled(sum, _mm256_sub_epi32(first, taken_off), x, group, scale);
+    return add_scaled(sum, _mm256_sub_epi32(second, _mm256_sub_epi32(all, taken_off)), x, group,
+                      second_scale);
   }
 
   static int64_t groups_of(const LinearArgs& args, int64_t block) {
@@ -140,6 +177,23 @@ struct GroupsCore {
       __m256i codes[Of::kPlanes][8];
       Of::read(run + group * Of::kRunBytes, codes);
       const __m256i one = _mm256_set1_epi16(1);
+      const std::byte* group_scales = scales + group * Scales::kBytes;
+      const __m256 scale = Scales::scales(group_scales, half);
+      if constexpr (kParts == 2) {
+        __m256i second[Tokens];
+        __m256i taken_off[Tokens];
+#pragma GCC unroll 8
+        for (int64_t t = 0; t < Tokens; ++t)
+          second[t] = _mm256_setzero_si256();
+        take_off_first(in, group, taken_off);
+        add_products<Of, 16>(codes[0], in, group * 32, one, dots);
+        add_products<Of, 16>(codes[0] + 4, in, group * 32 + 16, one, second);
+#pragma GCC unroll 8
+        for (int64_t t = 0; t < Tokens; ++t)
+          sums[t] = finish_parts(sums[t], dots[t], second[t], taken_off[t], x[t * stride], group,
+                                 scale, Scales::scales(group_scales + 16, half));
+        continue;
+      }
       add_products<Of, 32>(codes[0], in, group * 32, one, dots);
       if constexpr (Of::kPlanes == 2)
         add_products<Of, 32>(codes[1], in, group * 32, upper_factor(one), dots);
@@ -150,10 +204,10 @@ struct GroupsCore {
         __m256i low[Low::kPlanes][8];
         Low::read(run + group * Of::kRunBytes, low);
         add_products<Low, 32>(low[0], in, group * 32, one, dots);
-        add_products<Low, 32>(low[1], in, group * 32, upper_factor(one), dots);
+        if constexpr (Low::kPlanes == 2)
+          add_products<Low, 32>(low[1], in, group * 32, upper_factor(one), dots);
       }
-      const __m256 scale = Scales::scales(scales + group * Scales::kBytes, half);
-      const __m256 min = Scales::mins(scales + group * Scales::kBytes, half);
+      const __m256 min = Scales::mins(group_scales, half);
 #pragma GCC unroll 8
       for (int64_t t = 0; t < Tokens; ++t)
         sums[t] = finish_group(sums[t], dots[t], x[t * stride], group, scale, min);
@@ -198,7 +252,9 @@ struct GroupsCore {
     if constexpr (kHasLow) tile.low.codes.fill(scales + kScaleBytes, groups);
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t half = 0; half < 2; ++half) {
-        tile.scales[g][half] = Scales::scales(scales + g * Scales::kBytes, half);
+        for (int64_t part = 0; part < kParts; ++part)
+          tile.scales[g][part][half] =
+              Scales::scales(scales + g * Scales::kBytes + part * 16, half);
         tile.mins[g][half] = Scales::mins(scales + g * Scales::kBytes, half);
       }
     }
@@ -221,6 +277,10 @@ struct GroupsCore {
 #pragma GCC unroll 4
       for (int64_t t = 0; t < Tokens; ++t)
         dots[0][t] = dots[1][t] = _mm256_setzero_si256();
+      if constexpr (kParts == 2) {
+        add_parts(tile, group, in, factors, x, stride, sums, dots);
+        continue;
+      }
       tile.codes.template add<32>(group * 32, in, factors, dots);
       if constexpr (kHasLow) {
 #pragma GCC unroll 4
@@ -236,9 +296,34 @@ struct GroupsCore {
         for (int64_t h = 0; h < 2; ++h) {
           float* sum = sums + t * kTokenSums + h * 8;
           _mm256_store_ps(sum, finish_group(_mm256_load_ps(sum), dots[h][t], x[t * stride], group,
-                                            tile.scales[group][h], tile.mins[group][h]));
+                                            tile.scales[group][0][h], tile.mins[group][h]));
         }
     }
+  }
+  // One group of two parts; dots are zeros.
+  template <int64_t Tokens>
+  [[gnu::always_inline]] static void add_parts(const Tile& tile, int64_t group,
+                                               const int8_t* const (&in)[Tokens],
+                                               const __m256i (*factors)[2], const Q8G32* x,
+                                               int64_t stride, float* sums,
+                                               __m256i (&dots)[2][Tokens]) {
+    __m256i second[2][Tokens];
+    __m256i taken_off[Tokens];
+#pragma GCC unroll 4
+    for (int64_t t = 0; t < Tokens; ++t)
+      second[0][t] = second[1][t] = _mm256_setzero_si256();
+    take_off_first(in, group, taken_off);
+    tile.codes.template add<16>(group * 32, in, factors, dots);
+    tile.codes.template add<16>(group * 32 + 16, in, factors, second);
+#pragma GCC unroll 4
+    for (int64_t t = 0; t < Tokens; ++t)
+#pragma GCC unroll 2
+      for (int64_t h = 0; h < 2; ++h) {
+        float* sum = sums + t * kTokenSums + h * 8;
+        _mm256_store_ps(sum, finish_parts(_mm256_load_ps(sum), dots[h][t], second[h][t],
+                                          taken_off[t], x[t * stride], group,
+                                          tile.scales[group][0][h], tile.scales[group][1][h]));
+      }
   }
 };
 
@@ -281,6 +366,15 @@ void linear_groups_nf4_avx2(const LinearArgs& args, int64_t begin, int64_t end) 
   linear_by_panels<
       GroupsCore<Codes<4, 128, kNf4High, 255>, FloatScales, Codes<4, 0, kNf4Low, 127>>>(args, begin,
                                                                                         end);
+}
+void linear_groups1_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<1, 1, kSignCodes, 2>, HalfScales>>(args, begin, end);
+}
+void linear_groups2_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<2, 1>, HalfScales>>(args, begin, end);
+}
+void linear_groups_nvfp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<4, 16, kE2m1Codes, 28>, PairScales>>(args, begin, end);
 }
 
 }  // namespace ingot::cpu

@@ -10,13 +10,17 @@
 namespace ingot::cpu {
 namespace {
 
-template <int Bits, int64_t Group, class PackedScales, int Offset, const int8_t* Levels = nullptr>
+template <int Bits, int64_t Group, class PackedScales, int Offset, const int8_t* Levels = nullptr,
+          int Divisor = 1>
 struct BlocksCore {
   using Input = Q8G256;
   static constexpr int64_t kPairs = 128 / Group;  // of groups
   static constexpr int64_t kRunsOfPair = Group / 16;
-  static constexpr bool kHasMin = requires(PackedScales s) { s.min_scales; };
+  static constexpr bool kHasShifts = requires(PackedScales s) { s.kShiftUnit; };
+  static constexpr bool kHasMin = kHasShifts || requires(PackedScales s) { s.min_scales; };
   static constexpr bool kHasMins = requires(PackedScales s) { s.group_mins; };
+  static constexpr bool kHasNibbles = requires(PackedScales s) { s.nibbles; };
+  static constexpr bool kHasGroups = kHasNibbles || requires(PackedScales s) { s.group_scales; };
   static constexpr int64_t kRunBytes = kLine * Bits;
   static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;
 
@@ -28,18 +32,38 @@ struct BlocksCore {
     __m512 min_scale;
   };
 
-  // Scales of two neighbouring groups as pairs of words, [16 rows][2].
+  // Nibbles of two neighbouring groups as pairs of words, [16 rows][2].
+  static __m512i nibble_pairs(const PackedScales& scales, int64_t pair) {
+    const __m256i both = _mm256_cvtepu8_epi16(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(scales.nibbles[pair])));
+    const __m256i apart = _mm256_or_si256(both, _mm256_slli_epi16(both, 4));
+    return _mm512_cvtepu8_epi16(_mm256_and_si256(apart, _mm256_set1_epi8(0xF)));
+  }
+  // The same of scales.
   static __m512i scale_pairs(const PackedScales& scales, int64_t pair) {
-    const __m256i bytes =
-        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales.group_scales[pair]));
-    if constexpr (kHasMins) return _mm512_cvtepu8_epi16(bytes);
-    if constexpr (kHasMin)
-      return _mm512_cvtepu8_epi16(_mm256_and_si256(bytes, _mm256_set1_epi8(0xF)));
-    return _mm512_cvtepi8_epi16(bytes);
+    if constexpr (!kHasGroups) {
+      return _mm512_set1_epi16(1);
+    } else if constexpr (kHasNibbles) {
+      __m512i nibbles = nibble_pairs(scales, pair);
+      if constexpr (kHasShifts) nibbles = _mm512_and_si512(nibbles, _mm512_set1_epi16(7));
+      return _mm512_add_epi16(_mm512_add_epi16(nibbles, nibbles), _mm512_set1_epi16(1));
+    } else {
+      const __m256i bytes =
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales.group_scales[pair]));
+      if constexpr (kHasMins) return _mm512_cvtepu8_epi16(bytes);
+      if constexpr (kHasMin)
+        return _mm512_cvtepu8_epi16(_mm256_and_si256(bytes, _mm256_set1_epi8(0xF)));
+      return _mm512_cvtepi8_epi16(bytes);
+    }
   }
   // What goes with the sums of the inputs: the mins, or the scales for what is taken off the codes.
   static __m512i min_pairs(const PackedScales& scales, int64_t pair) {
-    if constexpr (kHasMins) {
+    if constexpr (kHasShifts) {  // 7 or 9 times the scale
+      const __m512i bit =
+          _mm512_and_si512(_mm512_srli_epi16(nibble_pairs(scales, pair), 2), _mm512_set1_epi16(2));
+      return _mm512_mullo_epi16(scale_pairs(scales, pair),
+                                _mm512_add_epi16(bit, _mm512_set1_epi16(7)));
+    } else if constexpr (kHasMins) {
       return _mm512_cvtepu8_epi16(
           _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales.group_mins[pair])));
     } else if constexpr (kHasMin) {
@@ -55,6 +79,23 @@ struct BlocksCore {
     return _mm512_srai_epi32(_mm512_slli_epi32(pairs, 16), 16);
   }
   static __m512i second_of(__m512i pairs) { return _mm512_srai_epi32(pairs, 16); }
+  // The floats of a block.
+  static __m512 scale_of(const PackedScales& scales) {
+    const __m512 scale = widen_halves(scales.scales);
+    if constexpr (Divisor == 1) return scale;
+    return _mm512_mul_ps(scale, _mm512_set1_ps(1.0F / Divisor));
+  }
+  static __m512 min_scale_of(const PackedScales& scales) {
+    if constexpr (kHasShifts)
+      return _mm512_mul_ps(scale_of(scales), _mm512_set1_ps(1.0F / PackedScales::kShiftUnit));
+    else if constexpr (kHasMin)
+      return widen_halves(scales.min_scales);
+    else
+      return _mm512_setzero_ps();
+  }
+  static __m512i times(__m512i dot, __m512i scale) {
+    return kHasGroups ? _mm512_mullo_epi32(dot, scale) : dot;
+  }
   static const void* sums_at(const Q8G256& x, int64_t pair) {
     return Group == 16 ? x.sums_of_16 + 2 * pair : x.sums_of_32 + 2 * pair;
   }
@@ -109,8 +150,8 @@ struct BlocksCore {
 #pragma GCC unroll 8
               for (int64_t i = 0; i < 8; ++i)
                 dot = _mm512_dpbusd_epi32(dot, codes[i], broadcast_4_bytes(in + 4 * i));
-              totals[t] = _mm512_add_epi32(
-                  totals[t], _mm512_mullo_epi32(dot, r == 0 ? first_of(pairs) : second_of(pairs)));
+              totals[t] = _mm512_add_epi32(totals[t],
+                                           times(dot, r == 0 ? first_of(pairs) : second_of(pairs)));
             } else {
               __m512i a = _mm512_setzero_si512();
               __m512i b = _mm512_setzero_si512();
@@ -129,9 +170,8 @@ struct BlocksCore {
           min_sums[t] = _mm512_dpwssd_epi32(min_sums[t], mins,
                                             broadcast_4_bytes(sums_at(x[t * stride], pair)));
       }
-      const __m512 scale = widen_halves(scales->scales);
-      __m512 min_scale = _mm512_setzero_ps();
-      if constexpr (kHasMin) min_scale = widen_halves(scales->min_scales);
+      const __m512 scale = scale_of(*scales);
+      const __m512 min_scale = min_scale_of(*scales);
 #pragma GCC unroll 8
       for (int64_t t = 0; t < Tokens; ++t)
         sums[t] =
@@ -158,8 +198,8 @@ struct BlocksCore {
       tile.scales[2 * pair + 1] = second_of(pairs);
       tile.min_pairs[pair] = min_pairs(scales, pair);
     }
-    tile.scale = widen_halves(scales.scales);
-    if constexpr (kHasMin) tile.min_scale = widen_halves(scales.min_scales);
+    tile.scale = scale_of(scales);
+    if constexpr (kHasMin) tile.min_scale = min_scale_of(scales);
   }
 
   template <int64_t Panels, int64_t Tokens>
@@ -200,8 +240,7 @@ struct BlocksCore {
       for (int64_t p = 0; p < Panels; ++p)
 #pragma GCC unroll 6
         for (int64_t t = 0; t < Tokens; ++t)
-          totals[p][t] = _mm512_add_epi32(totals[p][t],
-                                          _mm512_mullo_epi32(dots[p][t], tiles[p].scales[group]));
+          totals[p][t] = _mm512_add_epi32(totals[p][t], times(dots[p][t], tiles[p].scales[group]));
     }
 #pragma GCC unroll 2
     for (int64_t p = 0; p < Panels; ++p) {
@@ -229,6 +268,12 @@ using Blocks4Min = BlocksCore<4, 32, BlockScales32, 0>;
 using Blocks5Min = BlocksCore<5, 32, BlockScales32, 0>;
 using Blocks6 = BlocksCore<6, 16, BlockScales16, 32>;
 using BlocksIq4 = BlocksCore<4, 32, BlockScalesIq4, 127, kIq4Codes>;
+using Blocks2 = BlocksCore<2, 32, BlockScalesOne, 1>;
+using BlocksIq1 = BlocksCore<2, 32, BlockShifts32, 0>;
+using BlocksIq1M = BlocksCore<3, 16, BlockNibbles16, 9, kIq1Codes, kIq1Divisor>;
+using BlocksIq2 = BlocksCore<3, 16, BlockNibbles16, 43, kIq2Codes, kIq2Divisor>;
+using BlocksIq3Xxs = BlocksCore<4, 32, BlockNibbles32, 31, kIq3XxsCodes, kIq3XxsDivisor>;
+using BlocksIq3S = BlocksCore<4, 32, BlockNibbles32, 15, kIq3SCodes>;
 
 }  // namespace
 }  // namespace ingot::cpu

@@ -77,8 +77,13 @@ inline void read_run(const std::byte* run, __m512i (&out)[8]) {
       out[i] = load_line(run + i * kLine);
   } else if constexpr (Bits >= 4) {
     read_nibbles(run, out);
-  } else {
+  } else if constexpr (Bits >= 2) {
     read_two_bits(run, out);
+  } else {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < 8; ++i)
+      out[i] = _mm512_setzero_si512();
+    add_one_bit<0>(run, out);
   }
   if constexpr (Bits == 3) add_one_bit<2>(run + 2 * kLine, out);
   if constexpr (Bits == 5) add_one_bit<4>(run + 4 * kLine, out);
@@ -95,7 +100,7 @@ inline void read_run(const std::byte* run, __m512i (&out)[8]) {
   }
 }
 
-// 4-bit codes to what they stand for, plus `offset` to be without sign.
+// Codes of up to 4 bits to what they stand for, plus `offset` to be without sign.
 inline void look_up(const int8_t* levels, int offset, __m512i (&codes)[8]) {
   const __m128i table = _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(levels)),
                                      _mm_set1_epi8(static_cast<char>(offset)));

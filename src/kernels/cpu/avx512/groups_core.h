@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of packings with a float scale per group of 32 (see panel_walk.h), for AVX-512 and
-// as the base of AMX. For 32 columns of 16 rows 8 dot instructions and 3 in float for the scales (4
-// with minimums).
+// The arithmetic of packings with a float scale per group of 32, or of 16 (see panel_walk.h), for
+// AVX-512 and as the base of AMX. For 32 columns of 16 rows 8 dot instructions and 3 in float for
+// the scales (4 with minimums; with two scales 6, and 4 dot instructions more).
 #pragma once
 
 #include <type_traits>
@@ -59,6 +59,19 @@ struct PowerScales {  // exponents alone; halved, as the levels are doubled
   static __m512 mins(const std::byte*) { return _mm512_setzero_ps(); }
 };
 
+struct PairScales {  // bytes of e4m3 for 16 columns and for the next 16; halved, as the levels are
+                     // doubled
+  static constexpr int64_t kBytes = 32;
+  static constexpr bool kHasMin = false;
+  static __m512 scales(const std::byte* from) {
+    const __m256i words =
+        _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    // As a half it is 256 times too small.
+    return _mm512_mul_ps(_mm512_cvtph_ps(_mm256_slli_epi16(words, 7)), _mm512_set1_ps(128));
+  }
+  static __m512 mins(const std::byte*) { return _mm512_setzero_ps(); }
+};
+
 // Levels of two bytes take two rounds of products, the high bytes' first.
 template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr,
           const int8_t* LowLevels = nullptr>
@@ -74,10 +87,13 @@ struct GroupsCore {
   static constexpr int kTileOffset = kFoldsZero ? 16 : Offset;
   static constexpr bool kHasLow = LowLevels != nullptr;
   static constexpr int64_t kRunCodes = kHasLow ? 16 : 8;  // registers of a run
+  static constexpr int64_t kParts = std::is_same_v<Scales, PairScales> ? 2 : 1;  // scales of a run
+  static constexpr int64_t kPartCodes = kRunCodes / kParts;
+  static_assert(kParts == 1 || !kHasLow);
 
   struct alignas(64) Tile {
     __m512i codes[8 * kRunCodes];
-    __m512 scales[8];
+    __m512 scales[8][kParts];
     __m512 mins[8];
   };
 
@@ -107,6 +123,16 @@ struct GroupsCore {
   static __m512i start_in_tile(const Q8G32& x, int64_t group, __m512 zero) {
     if constexpr (kFoldsZero) return _mm512_set1_epi32(-kTileOffset * x.sums[group]);
     return start(x, group, zero);
+  }
+  // The same of the first part of a run, whose sum of inputs is not at hand; what it takes off, the
+  // second does not.
+  static __m512i start_first(const Q8G32& x, int64_t group) {
+    __m512i sum = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < kPartCodes; ++i)
+      sum = _mm512_dpbusd_epi32(sum, every_byte(Offset),
+                                broadcast_4_bytes(x.codes + group * 32 + 4 * i));
+    return _mm512_sub_epi32(_mm512_setzero_si512(), sum);
   }
   static __m512i after_high(__m512i dot) {
     return _mm512_slli_epi32(dot, 7);
@@ -157,7 +183,10 @@ struct GroupsCore {
       __m512i codes[kRunCodes];
       prefetch_run<Tokens>(run, kRunBytes);
       read(run, codes);
-      const __m512 scale = Scales::scales(scales);
+      __m512 scale[kParts];
+#pragma GCC unroll 2
+      for (int64_t part = 0; part < kParts; ++part)
+        scale[part] = Scales::scales(scales + part * 16);
       const __m512 min = Scales::mins(scales);
       const int64_t group = r % 8;
       const Q8G32* block = x + r / 8;
@@ -165,13 +194,20 @@ struct GroupsCore {
       for (int64_t t = 0; t < Tokens; ++t) {
         const Q8G32& in = block[t * stride];
         __m512i dot = start(in, group, min);
+        __m512i first = dot;
+        if constexpr (kParts == 2) {
+          first = start_first(in, group);
+          dot = _mm512_sub_epi32(dot, first);
+        }
 #pragma GCC unroll 16
         for (int64_t i = 0; i < kRunCodes; ++i) {
-          if (i == 8) dot = after_high(dot);
-          dot = _mm512_dpbusd_epi32(dot, codes[i],
-                                    broadcast_4_bytes(in.codes + group * 32 + 4 * (i % 8)));
+          if (kHasLow && i == 8) dot = after_high(dot);
+          const __m512i four = broadcast_4_bytes(in.codes + group * 32 + 4 * (i % 8));
+          __m512i& part = kParts == 2 && i < kPartCodes ? first : dot;
+          part = _mm512_dpbusd_epi32(part, codes[i], four);
         }
-        sums[t] = finish_group(sums[t], dot, in, group, scale, min);
+        if constexpr (kParts == 2) sums[t] = finish_group(sums[t], first, in, group, scale[0], min);
+        sums[t] = finish_group(sums[t], dot, in, group, scale[kParts - 1], min);
       }
     }
     for (int64_t t = 0; t < Tokens; ++t)
@@ -188,7 +224,8 @@ struct GroupsCore {
     const std::byte* run = scales + kScaleBytes;
     const int64_t groups = groups_of(args, block);
     for (int64_t r = 0; r < groups; ++r) {  // first, as they lie first
-      tile.scales[r] = Scales::scales(scales + r * Scales::kBytes);
+      for (int64_t part = 0; part < kParts; ++part)
+        tile.scales[r][part] = Scales::scales(scales + r * Scales::kBytes + part * 16);
       tile.mins[r] = Scales::mins(scales + r * Scales::kBytes);
     }
     for (int64_t r = 0; r < groups; ++r) {
@@ -219,14 +256,40 @@ struct GroupsCore {
     const int64_t groups = groups_of(args, block);
     for (int64_t group = 0; group < groups; ++group) {
       __m512i dots[Panels][Tokens];
+      const auto finish = [&](int64_t part) {
+#pragma GCC unroll 2
+        for (int64_t p = 0; p < Panels; ++p)
+#pragma GCC unroll 6
+          for (int64_t t = 0; t < Tokens; ++t)
+            sums[p][t] = finish_group(sums[p][t], dots[p][t], x[t * stride], group,
+                                      tiles[p].scales[group][part], tiles[p].mins[group]);
+      };
+      [[maybe_unused]] __m512i rest[Tokens];  // that the second part takes off
 #pragma GCC unroll 6
       for (int64_t t = 0; t < Tokens; ++t) {
 #pragma GCC unroll 2
         for (int64_t p = 0; p < Panels; ++p)
           dots[p][t] = start_in_tile(x[t * stride], group, tiles[p].mins[group]);
+        if constexpr (kParts == 2) {
+          const __m512i first = start_first(x[t * stride], group);
+          rest[t] = _mm512_sub_epi32(dots[0][t], first);
+#pragma GCC unroll 2
+          for (int64_t p = 0; p < Panels; ++p)
+            dots[p][t] = first;
+        }
       }
 #pragma GCC unroll 16
       for (int64_t i = 0; i < kRunCodes; ++i) {
+        if constexpr (kParts == 2) {
+          if (i == kPartCodes) {
+            finish(0);
+#pragma GCC unroll 2
+            for (int64_t p = 0; p < Panels; ++p)
+#pragma GCC unroll 6
+              for (int64_t t = 0; t < Tokens; ++t)
+                dots[p][t] = rest[t];
+          }
+        }
         __m512i codes[Panels];
 #pragma GCC unroll 2
         for (int64_t p = 0; p < Panels; ++p)
@@ -236,17 +299,12 @@ struct GroupsCore {
           const __m512i four = broadcast_4_bytes(x[t * stride].codes + group * 32 + i % 8 * 4);
 #pragma GCC unroll 2
           for (int64_t p = 0; p < Panels; ++p) {
-            if (i == 8) dots[p][t] = after_high(dots[p][t]);
+            if (kHasLow && i == 8) dots[p][t] = after_high(dots[p][t]);
             dots[p][t] = _mm512_dpbusd_epi32(dots[p][t], codes[p], four);
           }
         }
       }
-#pragma GCC unroll 2
-      for (int64_t p = 0; p < Panels; ++p)
-#pragma GCC unroll 6
-        for (int64_t t = 0; t < Tokens; ++t)
-          sums[p][t] = finish_group(sums[p][t], dots[p][t], x[t * stride], group,
-                                    tiles[p].scales[group], tiles[p].mins[group]);
+      finish(kParts - 1);
     }
 #pragma GCC unroll 2
     for (int64_t p = 0; p < Panels; ++p)
@@ -261,6 +319,9 @@ using Groups4Min = GroupsCore<4, HalfScalesAndMins, 0>;
 using Groups5 = GroupsCore<5, HalfScales, 16>;
 using Groups5Min = GroupsCore<5, HalfScalesAndMins, 0>;
 using Groups8 = GroupsCore<8, HalfScales, 128>;
+using Groups1 = GroupsCore<1, HalfScales, 1, kSignCodes>;
+using Groups2 = GroupsCore<2, HalfScales, 1>;
+using GroupsNvfp4 = GroupsCore<4, PairScales, 12, kE2m1Codes>;
 using GroupsIq4 = GroupsCore<4, HalfScales, 127, kIq4Codes>;
 using GroupsFp4 = GroupsCore<4, PowerScales, 12, kE2m1Codes>;
 template <int Bits>

@@ -29,5 +29,14 @@ void linear_groups4zero_avx512(const LinearArgs& args, int64_t begin, int64_t en
 void linear_groups8zero_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_nf4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_f8_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups1_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups2_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_nvfp4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks2_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1m_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq2_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3xxs_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3s_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 
 }  // namespace ingot::cpu

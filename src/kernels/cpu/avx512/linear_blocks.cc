@@ -24,5 +24,23 @@ void linear_blocks6_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_blocks_iq4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<BlocksIq4>(args, begin, end);
 }
+void linear_blocks2_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<Blocks2>(args, begin, end);
+}
+void linear_blocks_iq1_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksIq1>(args, begin, end);
+}
+void linear_blocks_iq1m_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksIq1M>(args, begin, end);
+}
+void linear_blocks_iq2_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksIq2>(args, begin, end);
+}
+void linear_blocks_iq3xxs_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksIq3Xxs>(args, begin, end);
+}
+void linear_blocks_iq3s_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksIq3S>(args, begin, end);
+}
 
 }  // namespace ingot::cpu

@@ -42,5 +42,14 @@ void linear_groups8zero_avx512(const LinearArgs& args, int64_t begin, int64_t en
 void linear_groups_nf4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsNf4>(args, begin, end);
 }
+void linear_groups1_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<Groups1>(args, begin, end);
+}
+void linear_groups2_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<Groups2>(args, begin, end);
+}
+void linear_groups_nvfp4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsNvfp4>(args, begin, end);
+}
 
 }  // namespace ingot::cpu

@@ -19,5 +19,14 @@ void linear_blocks4min_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks5min_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks6_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks_iq4_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups1_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups2_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_nvfp4_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks2_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1m_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq2_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3xxs_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3s_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 
 }  // namespace ingot::cpu

@@ -26,5 +26,23 @@ void linear_blocks6_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_blocks_iq4_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<BlocksKernels<MatrixTiles>::Iq4>(args, begin, end);
 }
+void linear_blocks2_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<MatrixTiles>::Q2>(args, begin, end);
+}
+void linear_blocks_iq1_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<MatrixTiles>::Iq1>(args, begin, end);
+}
+void linear_blocks_iq1m_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<MatrixTiles>::Iq1M>(args, begin, end);
+}
+void linear_blocks_iq2_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<MatrixTiles>::Iq2>(args, begin, end);
+}
+void linear_blocks_iq3xxs_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<MatrixTiles>::Iq3Xxs>(args, begin, end);
+}
+void linear_blocks_iq3s_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<MatrixTiles>::Iq3S>(args, begin, end);
+}
 
 }  // namespace ingot::cpu

@@ -29,5 +29,14 @@ void linear_groups_iq4_i8mm(const LinearArgs& args, int64_t begin, int64_t end) 
 void linear_groups_fp4_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<MatrixTiles>::Fp4>(args, begin, end);
 }
+void linear_groups1_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Q1>(args, begin, end);
+}
+void linear_groups2_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Q2>(args, begin, end);
+}
+void linear_groups_nvfp4_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Nvfp4>(args, begin, end);
+}
 
 }  // namespace ingot::cpu

@@ -11,12 +11,15 @@ namespace ingot::cpu {
 namespace {
 
 template <class Tiles, int Bits, int64_t Group, class PackedScales, int Offset,
-          const int8_t* Levels = nullptr>
+          const int8_t* Levels = nullptr, int Divisor = 1>
 struct BlocksCore {
   using Input = Q8G256;
   static constexpr int64_t kGroups = 256 / Group;
-  static constexpr bool kHasMin = requires(PackedScales s) { s.min_scales; };
+  static constexpr bool kHasShifts = requires(PackedScales s) { s.kShiftUnit; };
+  static constexpr bool kHasMin = kHasShifts || requires(PackedScales s) { s.min_scales; };
   static constexpr bool kHasMins = requires(PackedScales s) { s.group_mins; };
+  static constexpr bool kHasNibbles = requires(PackedScales s) { s.nibbles; };
+  static constexpr bool kHasGroups = kHasNibbles || requires(PackedScales s) { s.group_scales; };
   static constexpr int64_t kRunBytes = kLine * Bits;
   static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;
   static constexpr int64_t kBlockBytes = kScaleBytes + 8 * kRunBytes;
@@ -42,27 +45,56 @@ struct BlocksCore {
   static uint8x8_t scale_bytes(const PackedScales& scales, int64_t pair, int64_t q) {
     return vld1_u8(reinterpret_cast<const uint8_t*>(scales.group_scales[pair]) + q * 8);
   }
+  // Two neighbouring groups' nibbles, [4 rows][2].
+  static uint8x8_t nibble_bytes(const PackedScales& scales, int64_t pair, int64_t q) {
+    uint32_t rows;
+    __builtin_memcpy(&rows, scales.nibbles[pair] + q * 4, sizeof(rows));
+    const uint8x8_t both = vreinterpret_u8_u32(vdup_n_u32(rows));
+    return vzip1_u8(vand_u8(both, vdup_n_u8(0xF)), vshr_n_u8(both, 4));
+  }
+  static uint8x8_t scales_of(uint8x8_t nibbles) {
+    if constexpr (kHasShifts) nibbles = vand_u8(nibbles, vdup_n_u8(7));
+    return vadd_u8(vadd_u8(nibbles, nibbles), vdup_n_u8(1));
+  }
   static Pair scale_pair(const PackedScales& scales, int64_t pair, int64_t q) {
-    const uint8x8_t bytes = scale_bytes(scales, pair, q);
-    if constexpr (kHasMins) return split(bytes);
-    if constexpr (kHasMin && !kHasMins) return split(vand_u8(bytes, vdup_n_u8(0xF)));
-    if constexpr (!kHasMin) return split(vmovl_s8(vreinterpret_s8_u8(bytes)));
+    if constexpr (!kHasGroups) {
+      return {{vdup_n_s16(1), vdup_n_s16(1)}};
+    } else if constexpr (kHasNibbles) {
+      return split(scales_of(nibble_bytes(scales, pair, q)));
+    } else {
+      const uint8x8_t bytes = scale_bytes(scales, pair, q);
+      if constexpr (kHasMins) return split(bytes);
+      if constexpr (kHasMin && !kHasMins) return split(vand_u8(bytes, vdup_n_u8(0xF)));
+      if constexpr (!kHasMin) return split(vmovl_s8(vreinterpret_s8_u8(bytes)));
+    }
   }
   // What goes with the sums of the inputs: the mins, or the scales for what is taken off the codes.
   static Pair min_pair(const PackedScales& scales, int64_t pair, int64_t q) {
-    if constexpr (kHasMins) return split(vld1_u8(scales.group_mins[pair] + q * 8));
-    if constexpr (kHasMin && !kHasMins) return split(vshr_n_u8(scale_bytes(scales, pair, q), 4));
-    if constexpr (!kHasMin) return scale_pair(scales, pair, q);
+    if constexpr (kHasShifts) {  // 7 or 9 times the scale
+      const uint8x8_t nibbles = nibble_bytes(scales, pair, q);
+      const uint8x8_t bit = vand_u8(vshr_n_u8(nibbles, 2), vdup_n_u8(2));
+      return split(vmul_u8(scales_of(nibbles), vadd_u8(bit, vdup_n_u8(7))));
+    } else if constexpr (kHasMins) {
+      return split(vld1_u8(scales.group_mins[pair] + q * 8));
+    } else if constexpr (kHasMin) {
+      return split(vshr_n_u8(scale_bytes(scales, pair, q), 4));
+    } else {
+      return scale_pair(scales, pair, q);
+    }
   }
   static const int16_t* sums_of(const Q8G256& x) {
     return Group == 16 ? x.sums_of_16 : x.sums_of_32;
   }
   static float32x4_t scale_of(const PackedScales& scales, int64_t q) {
-    return widen_halves(scales.scales + q * 4);
+    return vmulq_n_f32(widen_halves(scales.scales + q * 4), 1.0F / Divisor);
   }
   static float32x4_t min_scale_of(const PackedScales& scales, int64_t q) {
-    if constexpr (kHasMin) return widen_halves(scales.min_scales + q * 4);
-    return vdupq_n_f32(0);
+    if constexpr (kHasShifts)
+      return vmulq_n_f32(scale_of(scales, q), 1.0F / PackedScales::kShiftUnit);
+    else if constexpr (kHasMin)
+      return widen_halves(scales.min_scales + q * 4);
+    else
+      return vdupq_n_f32(0);
   }
   static const PackedScales& scales_at(const std::byte* block) {
     return *reinterpret_cast<const PackedScales*>(block);
@@ -188,6 +220,12 @@ struct BlocksKernels {
   using Q5Min = BlocksCore<Tiles, 5, 32, BlockScales32, 0>;
   using Q6 = BlocksCore<Tiles, 6, 16, BlockScales16, 32>;
   using Iq4 = BlocksCore<Tiles, 4, 32, BlockScalesIq4, 0, kIq4Codes>;
+  using Q2 = BlocksCore<Tiles, 2, 32, BlockScalesOne, 1>;
+  using Iq1 = BlocksCore<Tiles, 2, 32, BlockShifts32, 0>;
+  using Iq1M = BlocksCore<Tiles, 3, 16, BlockNibbles16, 0, kIq1Codes, kIq1Divisor>;
+  using Iq2 = BlocksCore<Tiles, 3, 16, BlockNibbles16, 0, kIq2Codes, kIq2Divisor>;
+  using Iq3Xxs = BlocksCore<Tiles, 4, 32, BlockNibbles32, 0, kIq3XxsCodes, kIq3XxsDivisor>;
+  using Iq3S = BlocksCore<Tiles, 4, 32, BlockNibbles32, 0, kIq3SCodes>;
 };
 
 }  // namespace

@@ -84,8 +84,12 @@ inline void read_quarter(const std::byte* quarter, int8x16_t (&out)[8]) {
       codes[i] = veorq_u8(load_quarter(quarter + i * kLine), vdupq_n_u8(0x80));
   } else if constexpr (Bits >= 4) {
     read_nibbles(quarter, codes);
-  } else {
+  } else if constexpr (Bits >= 2) {
     read_two_bits(quarter, codes);
+  } else {
+    for (uint8x16_t& code : codes)
+      code = vdupq_n_u8(0);
+    add_one_bit<0>(quarter, codes);
   }
   if constexpr (Bits == 3) add_one_bit<2>(quarter + 2 * kLine, codes);
   if constexpr (Bits == 5) add_one_bit<4>(quarter + 4 * kLine, codes);

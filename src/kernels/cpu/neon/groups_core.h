@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packings with a float scale per group of 32, for the walk over panels. Whole numbers up to a
-// group's sum, then the reference's own roundings: the same bits. What adds a tile's products is a
-// parameter, so that dot and matrix instructions share the rest. Anonymous, as codes.h explains.
+// Packings with a float scale per group of 32, or of 16, for the walk over panels. Whole numbers up
+// to a group's sum, then the reference's own roundings: the same bits. What adds a tile's products
+// is a parameter, so that dot and matrix instructions share the rest. Anonymous, as codes.h
+// explains.
 #pragma once
+
+#include <type_traits>
 
 #include "kernels/code_levels.h"
 #include "kernels/cpu/neon/panel_walk.h"
@@ -44,16 +47,32 @@ struct PowerScales {  // exponents alone; halved, as the levels are doubled
   static float32x4_t mins(const std::byte*, int64_t) { return vdupq_n_f32(0); }
 };
 
+struct PairScales {  // bytes of e4m3 for 16 columns, then for 16 more; halved, as levels are
+                     // doubled
+  static constexpr int64_t kBytes = 32;
+  static constexpr bool kHasMin = false;
+  static float32x4_t scales(const std::byte* from, int64_t q) {
+    uint32_t bytes;
+    __builtin_memcpy(&bytes, from + 4 * q, sizeof(bytes));
+    const uint16x4_t words = vget_low_u16(vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(bytes))));
+    // As a half it is 256 times too small.
+    return vmulq_n_f32(vcvt_f32_f16(vreinterpret_f16_u16(vshl_n_u16(words, 7))), 128);
+  }
+  static float32x4_t mins(const std::byte*, int64_t) { return vdupq_n_f32(0); }
+};
+
 template <class Tiles, int Bits, class Scales, int Offset, const int8_t* Levels = nullptr>
 struct GroupsCore {
   using Input = Q8G32;
   static constexpr int64_t kRunBytes = kLine * Bits;
   static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
   static_assert(kScaleBytes % kLine == 0);
+  static constexpr int64_t kParts = std::is_same_v<Scales, PairScales> ? 2 : 1;  // scales of a run
+  static_assert(kParts == 1 || Offset == 0);
 
   struct Tile {
     int8x16_t codes[8 * 32];
-    float32x4_t scales[8][kQuarters];
+    float32x4_t scales[8][kParts][kQuarters];
     float32x4_t mins[8][kQuarters];
   };
 
@@ -98,6 +117,13 @@ struct GroupsCore {
           const Q8G32& in = block[t * stride];
           int32x4_t dot = start(in, group);
           dot = dot_16(dot, codes, vld1q_s8(in.codes + group * 32));
+          if constexpr (kParts == 2) {
+            sums[q][t] = finish_group(sums[q][t], dot, in, group, scale, min);
+            dot = dot_16(vdupq_n_s32(0), codes + 4, vld1q_s8(in.codes + group * 32 + 16));
+            sums[q][t] =
+                finish_group(sums[q][t], dot, in, group, Scales::scales(scales + 16, q), min);
+            continue;
+          }
           dot = dot_16(dot, codes + 4, vld1q_s8(in.codes + group * 32 + 16));
           sums[q][t] = finish_group(sums[q][t], dot, in, group, scale, min);
         }
@@ -122,7 +148,8 @@ struct GroupsCore {
         int8x16_t codes[8];
         read_quarter<Bits, Levels>(run + r * kRunBytes + q * 16, codes);
         Tiles::put(codes, q, tile.codes + r * 32);
-        tile.scales[r][q] = Scales::scales(scales + r * Scales::kBytes, q);
+        for (int64_t part = 0; part < kParts; ++part)
+          tile.scales[r][part][q] = Scales::scales(scales + r * Scales::kBytes + part * 16, q);
         tile.mins[r][q] = Scales::mins(scales + r * Scales::kBytes, q);
       }
     }
@@ -132,20 +159,22 @@ struct GroupsCore {
   static void add(const Tile& tile, const LinearArgs& args, int64_t block, const Q8G32* x,
                   int64_t stride, float* out) {
     const int64_t groups = groups_of(args, block);
-    for (int64_t group = 0; group < groups; ++group) {
+    constexpr int64_t kColumns = 32 / kParts;
+    for (int64_t i = 0; i < groups * kParts; ++i) {
+      const int64_t group = i / kParts;
       int32x4_t dots[Tokens][kQuarters];
       const int8_t* in[Tokens];
       for (int64_t t = 0; t < Tokens; ++t) {
-        in[t] = x[t * stride].codes + group * 32;
+        in[t] = x[t * stride].codes + i * kColumns;
         for (int64_t q = 0; q < kQuarters; ++q)
           dots[t][q] = start(x[t * stride], group);
       }
-      Tiles::template add<32, Tokens>(tile.codes + group * 32, in, dots);
+      Tiles::template add<kColumns, Tokens>(tile.codes + i * kColumns, in, dots);
       for (int64_t t = 0; t < Tokens; ++t) {
         for (int64_t q = 0; q < kQuarters; ++q) {
           float* sum = out + t * 16 + q * 4;
           vst1q_f32(sum, finish_group(vld1q_f32(sum), dots[t][q], x[t * stride], group,
-                                      tile.scales[group][q], tile.mins[group][q]));
+                                      tile.scales[group][i % kParts][q], tile.mins[group][q]));
         }
       }
     }
@@ -159,6 +188,9 @@ struct GroupsKernels {
   using Q5 = GroupsCore<Tiles, 5, HalfScales, 16>;
   using Q5Min = GroupsCore<Tiles, 5, HalfScalesAndMins, 0>;
   using Q8 = GroupsCore<Tiles, 8, HalfScales, 0>;
+  using Q1 = GroupsCore<Tiles, 1, HalfScales, 0, kSignCodes>;
+  using Q2 = GroupsCore<Tiles, 2, HalfScales, 1>;
+  using Nvfp4 = GroupsCore<Tiles, 4, PairScales, 0, kE2m1Codes>;
   using Iq4 = GroupsCore<Tiles, 4, HalfScales, 0, kIq4Codes>;
   using Fp4 = GroupsCore<Tiles, 4, PowerScales, 0, kE2m1Codes>;
 };

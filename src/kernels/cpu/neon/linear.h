@@ -23,5 +23,14 @@ void linear_blocks4min_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks5min_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks6_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks_iq4_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups1_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups2_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_nvfp4_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks2_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq1m_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq2_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3xxs_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_blocks_iq3s_neon(const LinearArgs& args, int64_t begin, int64_t end);
 
 }  // namespace ingot::cpu

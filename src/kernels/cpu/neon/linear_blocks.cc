@@ -26,5 +26,23 @@ void linear_blocks6_neon(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_blocks_iq4_neon(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<BlocksKernels<DotTiles>::Iq4>(args, begin, end);
 }
+void linear_blocks2_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<DotTiles>::Q2>(args, begin, end);
+}
+void linear_blocks_iq1_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<DotTiles>::Iq1>(args, begin, end);
+}
+void linear_blocks_iq1m_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<DotTiles>::Iq1M>(args, begin, end);
+}
+void linear_blocks_iq2_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<DotTiles>::Iq2>(args, begin, end);
+}
+void linear_blocks_iq3xxs_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<DotTiles>::Iq3Xxs>(args, begin, end);
+}
+void linear_blocks_iq3s_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<BlocksKernels<DotTiles>::Iq3S>(args, begin, end);
+}
 
 }  // namespace ingot::cpu

@@ -29,5 +29,14 @@ void linear_groups_iq4_neon(const LinearArgs& args, int64_t begin, int64_t end) 
 void linear_groups_fp4_neon(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<DotTiles>::Fp4>(args, begin, end);
 }
+void linear_groups1_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<DotTiles>::Q1>(args, begin, end);
+}
+void linear_groups2_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<DotTiles>::Q2>(args, begin, end);
+}
+void linear_groups_nvfp4_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<DotTiles>::Nvfp4>(args, begin, end);
+}
 
 }  // namespace ingot::cpu
