@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "blocks/layout.h"
@@ -55,9 +56,12 @@ class Linear {
  public:
   Linear() = default;
   // Packs the weight into `memory`, which must outlive it, as must `bias` (may be empty); a weight
-  // that is used as it lies in the file (see is_packed) must outlive it too.
+  // that is used as it lies in the file (see is_packed) must outlive it too. `cast`: a weight of
+  // plain floats is rounded to this layout, F16 or BF16, as it is packed; refused where a value is
+  // too large for it.
   static Result<Linear> bind(const TensorView& weights, std::span<const float> bias,
-                             TargetSet targets, WeightMemory& memory, const Exec& exec);
+                             TargetSet targets, WeightMemory& memory, const Exec& exec,
+                             std::optional<Layout> cast = std::nullopt);
 
   // The same of a weight whose scales lie apart; it is always packed.
   static Result<Linear> bind(const QuantTensor& weights, std::span<const float> bias,
@@ -73,7 +77,8 @@ class Linear {
   void run(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
 
  private:
-  Status pack(const PanelSource& source, TargetSet targets, WeightMemory& memory, const Exec& exec);
+  Status pack(const PanelSource& source, Layout layout, TargetSet targets, WeightMemory& memory,
+              const Exec& exec);
   LinearArgs args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
 
   const LinearKernel* kernel_ = nullptr;
