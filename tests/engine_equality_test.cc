@@ -311,6 +311,7 @@ std::vector<std::shared_ptr<const Model>> models(TargetSet targets) {
     EXPECT_TRUE(checkpoint.is_ok()) << checkpoint.status().message();
     ModelOptions options;
     options.targets = targets;
+    options.dtype = testing::wanted_dtype();
     auto model = Model::load(*checkpoint, options);
     EXPECT_TRUE(model.is_ok()) << model.status().message();
     found.push_back(*model);

@@ -36,6 +36,7 @@ class Invariance : public ::testing::TestWithParam<fs::path> {
     if (!targets.is_ok()) GTEST_SKIP() << targets.status().message();
     ModelOptions options;
     options.targets = *targets;
+    options.dtype = testing::wanted_dtype();
     auto model = Model::load(*checkpoint, options);
     ASSERT_TRUE(model.is_ok()) << model.status().message();
     model_ = *model;

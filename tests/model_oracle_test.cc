@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every dense decoder of the oracle, in both spellings of its config, against Hugging Face's
-// numbers: logits within the bound of golden_logits.h, greedy continuations equal.
+// numbers: logits within the bounds of golden_logits.h, greedy continuations equal.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,10 +74,14 @@ class ModelOracle : public ::testing::TestWithParam<Case> {
     auto goldens = testing::Goldens::open(folder_);
     ASSERT_TRUE(goldens.is_ok()) << goldens.status().message();
     goldens_ = *std::move(goldens);
+    load(ModelDtype::kAuto);  // these are small: float32, as the oracle
+  }
+  void load(ModelDtype dtype) {
     auto checkpoint = Checkpoint::open(folder_);
     ASSERT_TRUE(checkpoint.is_ok()) << checkpoint.status().message();
     ModelOptions options;
     options.threads = 1;  // invariance_test varies them
+    options.dtype = dtype;
     auto model = Model::load(*checkpoint, options);
     ASSERT_TRUE(model.is_ok()) << model.status().message();
     auto solo = Solo::create(*model, {.threads = {.threads = 1}, .context = 512});
@@ -96,6 +100,17 @@ TEST_P(ModelOracle, LogitsOfEveryPositionAgree) {
     const Result<double> worst = goldens_->worst_difference(*solo_, p);
     ASSERT_TRUE(worst.is_ok()) << worst.status().message();
     EXPECT_LT(*worst, testing::kLogitBound) << "prompt " << p;
+  }
+}
+
+// What a machine with dot products of bf16 does with larger checkpoints of bf16.
+TEST_P(ModelOracle, InputsInBf16DriftNoFurtherThanTheOraclesOwnRunInBf16) {
+  if (!TargetSet::of_this_machine().has(Target::kAvx512Bf16)) GTEST_SKIP() << "no BF16 here";
+  load(ModelDtype::kBFloat16);
+  for (size_t p = 0; p < goldens_->prompts(); ++p) {
+    const Result<double> worst = goldens_->worst_difference(*solo_, p);
+    ASSERT_TRUE(worst.is_ok()) << worst.status().message();
+    EXPECT_LT(*worst, testing::bf16_bound(goldens_->json())) << "prompt " << p;
   }
 }
 

@@ -53,6 +53,7 @@ struct EngineFlags {
 struct LoadOptions {
   std::string model = "default";  // a GGUF file, a safetensors folder, or "default"
   std::string kernels;            // "": the best of this machine; "avx2", "reference"
+  std::string dtype = "auto";     // of plain float weights: half, bfloat16 or float
   bool check_tensors = true;      // refuse weights that are not finite numbers
   EngineFlags engine;
   std::function<void(double fraction)> progress;  // told how far loading is; may be empty

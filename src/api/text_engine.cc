@@ -168,6 +168,7 @@ Result<std::unique_ptr<TextEngine>> start_engine(LoadedModel model, const Engine
 Result<std::unique_ptr<TextEngine>> TextEngine::load(const LoadOptions& options) {
   ModelOptions model;
   INGOT_TRY(model.targets, TargetSet::parse(options.kernels.empty() ? "auto" : options.kernels));
+  INGOT_TRY(model.dtype, parse_dtype(options.dtype));
   model.threads = options.engine.threads;
   model.checks_tensors = options.check_tensors;
   model.progress = options.progress;

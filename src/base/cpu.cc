@@ -72,6 +72,7 @@ CpuFeatures detect_cpu_features() {
   features.has_avx512 =
       has_zmm && features.has_avx2 && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
   features.has_avx512_vnni = features.has_avx512 && bit(c, 11);
+  features.has_avx512_vbmi = features.has_avx512 && bit(c, 1);
   features.has_amx_bf16 = has_tiles && bit(d, 22);
   features.has_amx_int8 = has_tiles && bit(d, 25);
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0)

@@ -12,6 +12,7 @@ struct CpuFeatures {
   bool has_avx512 = false;  // F, BW, DQ, VL
   bool has_avx512_vnni = false;
   bool has_avx512_bf16 = false;
+  bool has_avx512_vbmi = false;
   bool has_amx_int8 = false;
   bool has_amx_bf16 = false;
   bool has_neon_dotprod = false;  // and fp16 and ARMv8.2, as every such machine has

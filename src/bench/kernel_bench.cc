@@ -83,7 +83,7 @@ QuantTensor random_quant(Packing packing, int64_t rows, int64_t cols,
     code = static_cast<std::byte>(engine() & 0x77);  // no float of 8 bits among them is a NaN
   tensor.codes = codes;
   tensor.scales.assign(static_cast<size_t>(rows * tensor.groups()), 0.01F);
-  if (packing == Packing::kF8) {
+  if (is_e4m3(packing)) {
     tensor.scheme.meaning = CodeMeaning::kE4m3;
   } else if (info(packing).levels != nullptr) {
     tensor.scheme.meaning = CodeMeaning::kLevels;
@@ -194,8 +194,7 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
   const int64_t many =
       is_scalar ? std::min<int64_t>(8, sizes_.prompt_tokens) : sizes_.prompt_tokens;
   const double weights_of_one = static_cast<double>(rows) * static_cast<double>(cols);
-  const bool is_float =
-      kernel.activation == ActivationLayout::kF32 || kernel.activation == ActivationLayout::kBF16;
+  const bool is_float = kernel.activation == ActivationLayout::kF32;
 
   const auto record = [&](int64_t tokens, size_t count, int repeats) -> KernelRecord& {
     KernelRecord& made = records_.emplace_back(
@@ -204,6 +203,7 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
     made.seconds /= static_cast<double>(count);
     made.ops = 2 * weights_of_one * static_cast<double>(tokens);
     made.is_float = is_float;
+    if (kernel.activation == ActivationLayout::kBF16) made.kind = OpKind::kBf16;
     return made;
   };
   record(1, streamed, is_scalar ? 3 : sizes_.repeats).bytes = static_cast<double>(matrix_bytes);
@@ -396,7 +396,8 @@ std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptio
     const LinearKernel* best = choose_linear(layout, sizes.cols, targets);
     if (best == nullptr) continue;
     for (const LinearKernel& kernel : linear_kernels()) {
-      if (kernel.packing != best->packing) continue;
+      const bool is_plain = kernel.packing == packing_of(layout, sizes.cols);
+      if (kernel.packing != best->packing && !is_plain) continue;
       add(fmt::format("{} {}", kernel.name, info(layout).name), kernel.target,
           [&bench, &kernel, layout] { bench.linear(kernel, layout); });
     }

@@ -47,6 +47,7 @@ std::vector<TargetLoop> peak_loops() {
   };
   add(Target::kAvx2, kPeakLoopsAvx2);
   add(Target::kAvx512, kPeakLoopsAvx512);
+  add(Target::kAvx512Bf16, kPeakLoopsAvx512Bf16);
   if (targets.has(Target::kAmx) && amx_is_lent()) add(Target::kAmx, kPeakLoopsAmx);
 #endif
   if (loops.empty())

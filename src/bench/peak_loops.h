@@ -25,6 +25,7 @@ struct PeakLoop {
 
 extern const PeakLoop kPeakLoopsAvx2[4];
 extern const PeakLoop kPeakLoopsAvx512[4];
+extern const PeakLoop kPeakLoopsAvx512Bf16[1];
 extern const PeakLoop kPeakLoopsAmx[2];
 bool amx_is_lent();  // Linux lends the tiles to a process that asks for them
 

@@ -81,8 +81,18 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
       ->capture_default_str()
       ->group(kGroup);
   command
+      .add_option("--dtype", flags.dtype,
+                  "What matrices of plain floats are kept as: auto (as in the file), half "
+                  "(float16), bfloat16, or float (as in the file, inputs never rounded to bf16)")
+      ->check(CLI::IsMember({"auto", "half", "float16", "fp16", "f16", "bfloat16", "bf16", "float",
+                             "float32", "f32"}))
+      ->type_name("TYPE")
+      ->capture_default_str()
+      ->group(kGroup);
+  command
       .add_option("--kernels", flags.kernels,
-                  "auto (the best this machine has), one of avx2, avx512, amx, neon and i8mm, or "
+                  "auto (the best this machine has), one of avx2, avx512, avx512_bf16, amx, neon "
+                  "and i8mm, or "
                   "reference (plain and slow)")
       ->type_name("NAME")
       ->capture_default_str()
@@ -103,6 +113,7 @@ Result<ThreadOptions> thread_options(const ModelFlags& flags) {
 Result<LoadedModel> load_model(const ModelFlags& flags) {
   ModelOptions options;
   INGOT_TRY(options.targets, TargetSet::parse(flags.kernels));
+  INGOT_TRY(options.dtype, parse_dtype(flags.dtype));
   options.threads = flags.threads;
   options.checks_tensors = !flags.skips_tensor_check;
   ProgressBar bar("Loading");

@@ -20,6 +20,7 @@ struct ModelFlags {
   int threads_batch = 0;
   std::string numa = "auto";
   std::string kernels = "auto";
+  std::string dtype = "auto";
   int64_t context = 0;
   std::string cache_dtype = "auto";
   int64_t block_size = kDefaultPageTokens;

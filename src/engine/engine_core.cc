@@ -61,15 +61,15 @@ class EngineCore::CacheMemory final : public PageMemory {
   KvCache* cache_;
 };
 
-// Pages hold what this program's kernels computed: another version, instruction set or cache type
-// would not give the same bits, so it finds none of them.
+// Pages hold what this program's kernels computed: another version, instruction set, dtype or cache
+// type would not give the same bits, so it finds none of them.
 Result<std::unique_ptr<PageStore>> EngineCore::open_disk(EngineCore& core) {
   DiskTierOptions disk;
   disk.directory = core.options_.disk_cache_directory;
   disk.limit_bytes = core.options_.disk_cache_bytes;
   disk.fingerprint = fingerprint(core.model(), Exec(core.pool_));
-  disk.layout = fmt::format("ingot {} {} {}", INGOT_VERSION, core.model().targets().to_string(),
-                            to_string(core.cache_.type()));
+  disk.layout = fmt::format("ingot {} {} {} {}", INGOT_VERSION, core.model().targets().to_string(),
+                            to_string(core.model().dtype()), to_string(core.cache_.type()));
   disk.page_tokens = core.cache_.page_tokens();
   for (const CacheGroup& group : core.cache_.groups()) {
     disk.page_bytes.push_back(static_cast<uint64_t>(group.page_bytes));

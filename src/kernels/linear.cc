@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "base/check.h"
+#include "kernels/cast_rows.h"
 
 namespace ingot {
 namespace {
@@ -23,7 +25,7 @@ int64_t panels_of(int64_t rows) {
 
 Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bias,
                             TargetSet targets, WeightMemory& memory, const Exec& exec,
-                            bool keeps_rows) {
+                            const BindOptions& options) {
   const uint64_t rows = weights.rows();
   const uint64_t cols = weights.cols();
   const LayoutInfo& layout = info(weights.layout);
@@ -44,10 +46,11 @@ Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bi
         kBlockAlignment);
   }
   Linear linear;
-  linear.kernel_ = choose_linear(weights.layout, static_cast<int64_t>(cols), targets);
+  const Layout used = options.cast.value_or(weights.layout);
+  linear.kernel_ = choose_linear(used, static_cast<int64_t>(cols), targets);
   if (linear.kernel_ == nullptr)
     return Status::unsupported("{} is no layout for weights of a linear layer", layout.name);
-  if (keeps_rows && outgrows_file(weights.layout))
+  if (options.keeps_rows && outgrows_file(weights.layout))
     linear.kernel_ = choose_linear(Packing::kRows, targets);
   linear.layout_ = weights.layout;
   linear.bias_ = bias;
@@ -60,7 +63,7 @@ Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bi
 
   INGOT_TRY(linear.pack({weights.layout, weights.bytes.data(),
                          static_cast<int64_t>(weights.row_bytes()), linear.rows_, linear.cols_},
-                        targets, memory, exec));
+                        used, targets, memory, exec));
   return linear;
 }
 
@@ -68,7 +71,7 @@ Result<Linear> Linear::bind(const QuantTensor& weights, std::span<const float> b
                             TargetSet targets, WeightMemory& memory, const Exec& exec) {
   INGOT_TRY(weights.check());
   const QuantScheme& scheme = weights.scheme;
-  const Packing packing = packing_of(weights);
+  const Packing packing = packing_of(weights, targets);
   if (packing == Packing::kRows) {
     return Status::unsupported(
         "no kernel has weights of {} bits with {} columns a group and {} a row; groups must be "
@@ -92,22 +95,33 @@ Result<Linear> Linear::bind(const QuantTensor& weights, std::span<const float> b
                          .rows = linear.rows_,
                          .cols = linear.cols_,
                          .quant = &weights},
-                        targets, memory, exec));
+                        Layout::kU8, targets, memory, exec));
   return linear;
 }
 
-Status Linear::pack(const PanelSource& source, TargetSet targets, WeightMemory& memory,
-                    const Exec& exec) {
+Status Linear::pack(const PanelSource& source, Layout layout, TargetSet targets,
+                    WeightMemory& memory, const Exec& exec) {
   const int64_t panels = panels_of(rows_);
   const Packing packing = kernel_->packing;
   weight_stride_ = panel_shape(packing, cols_).panel;
   weight_bytes_ = static_cast<size_t>(panels * weight_stride_);
   INGOT_TRY(std::byte * packed, memory.allocate(weight_bytes_));
   const PanelPacker packer = choose_packer(targets);
-  exec.for_ranges(panels, 1,
-                  [&](int64_t begin, int64_t end) { packer(source, packing, begin, end, packed); });
+  std::atomic<bool> fits{true};
+  exec.for_ranges(panels, 1, [&](int64_t begin, int64_t end) {
+    if (layout == source.layout) return packer(source, packing, begin, end, packed);
+    CastRows cast(source, layout, targets);
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kPanelRows;
+      const PanelSource rows = cast.rows(first, std::min(first + kPanelRows, source.rows));
+      if (!cast.is_finite()) fits = false;
+      packer(rows, packing, 0, 1, packed + panel * weight_stride_);
+    }
+  });
   weights_ = packed;
-  return Status::ok();
+  if (fits) return Status::ok();
+  return Status::invalid_data("it has values too large for {}; use --dtype auto or float",
+                              info(layout).name);
 }
 
 LinearArgs Linear::args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {

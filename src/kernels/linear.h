@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "blocks/layout.h"
@@ -56,17 +57,24 @@ std::span<const LinearKernel> linear_kernels();
 const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets);
 const LinearKernel* choose_linear(Packing packing, TargetSet targets);
 
+struct BindOptions {
+  // A weight of plain floats is rounded to this layout, F16 or BF16, as it is packed; refused where
+  // a value is too large for it.
+  std::optional<Layout> cast;
+  // A weight whose panels would be much larger (see outgrows_file) is used as it lies in the file.
+  bool keeps_rows = false;
+};
+
 // A weight with its kernel, packed and bound at load: the only thing the decoder sees. Immutable;
 // thread-safe.
 class Linear {
  public:
   Linear() = default;
   // Packs the weight into `memory`, which must outlive it, as must `bias` (may be empty); a weight
-  // that is used as it lies in the file (see is_packed) must outlive it too. `keeps_rows`: it is so
-  // used where its panels would be much larger (see outgrows_file).
+  // that is used as it lies in the file (see is_packed) must outlive it too.
   static Result<Linear> bind(const TensorView& weights, std::span<const float> bias,
                              TargetSet targets, WeightMemory& memory, const Exec& exec,
-                             bool keeps_rows = false);
+                             const BindOptions& options = {});
 
   // The same of a weight whose scales lie apart; it is always packed.
   static Result<Linear> bind(const QuantTensor& weights, std::span<const float> bias,
@@ -82,7 +90,8 @@ class Linear {
   void run(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
 
  private:
-  Status pack(const PanelSource& source, TargetSet targets, WeightMemory& memory, const Exec& exec);
+  Status pack(const PanelSource& source, Layout layout, TargetSet targets, WeightMemory& memory,
+              const Exec& exec);
   LinearArgs args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
 
   const LinearKernel* kernel_ = nullptr;

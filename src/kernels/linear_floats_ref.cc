@@ -16,7 +16,7 @@ std::vector<float> inputs_of(const LinearArgs& args, int64_t token, Packing pack
   const int64_t width = (args.cols + 31) / 32 * 32;
   for (int64_t col = 0; col < args.cols; ++col) {
     x[static_cast<size_t>(col)] =
-        packing == Packing::kBF16Pairs
+        info(packing).activation == ActivationLayout::kBF16
             ? to_float(reinterpret_cast<const BFloat16*>(args.x)[token * width + col])
             : reinterpret_cast<const float*>(args.x)[token * args.cols + col];
   }
@@ -48,12 +48,17 @@ float element_at(const std::byte* panel, int64_t index) {
 
 float weight_at(const std::byte* panel, Packing packing, int64_t row, int64_t col) {
   const int64_t at = col * kPanelRows + row;
-  if (packing == Packing::kF8) {
+  if (is_e4m3(packing)) {
     const int64_t span = col / kSpanColumns;
     const std::byte* scales = panel + span * (kSpanColumns + 4) * kPanelRows;
     const std::byte* codes = scales + 4 * kPanelRows;
-    const auto code = std::to_integer<uint8_t>(codes[col % kSpanColumns * kPanelRows + row]);
-    return to_float(Float8E4M3{code}) * (element_at<float>(scales, row) / 256);
+    const int64_t c = col % kSpanColumns;
+    const bool is_pairs = packing == Packing::kF8Pairs;
+    const int64_t place =
+        is_pairs ? c / 4 * kLineBytes + row / 4 * 16 + c % 4 / 2 * 8 + row % 4 * 2 + c % 2
+                 : c * kPanelRows + row;
+    const auto code = std::to_integer<uint8_t>(codes[place]);
+    return to_float(Float8E4M3{code}) * (element_at<float>(scales, row) / (is_pairs ? 1 : 256));
   }
   if (packing == Packing::kF32) return element_at<float>(panel, at);
   if (packing == Packing::kF16) return element_at<Half>(panel, at);

@@ -8,6 +8,7 @@
 #include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/avx2/linear.h"
 #include "kernels/cpu/avx512/linear.h"
+#include "kernels/cpu/avx512_bf16/linear.h"
 #endif
 #if INGOT_ARM
 #include "kernels/cpu/i8mm/linear.h"
@@ -85,6 +86,10 @@ constexpr LinearKernel kLinearKernels[] = {
      cpu::kAmxTokens, kX8G256Tiles},
     {"linear_bf16pairs_amx", kBF16Pairs, Target::kAmx, kX16, cpu::linear_bf16pairs_amx, 1,
      ActivationLayout::kBF16Tiles},
+    {"linear_bf16pairs_avx512_bf16", kBF16Pairs, Target::kAvx512Bf16, kX16,
+     cpu::linear_bf16pairs_avx512_bf16},
+    {"linear_f8pairs_avx512_bf16", kF8Pairs, Target::kAvx512Bf16, kX16,
+     cpu::linear_f8pairs_avx512_bf16},
     {"linear_rows_avx512", kRows, Target::kAvx512, kX32, cpu::linear_rows_avx512},
     {"linear_f32_avx512", kF32, Target::kAvx512, kX32, cpu::linear_f32_avx512},
     {"linear_f16_avx512", kF16, Target::kAvx512, kX32, cpu::linear_f16_avx512},
@@ -236,6 +241,7 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_bf16_ref", kBF16, Target::kScalar, kX32, of<ref::linear_floats, kBF16>},
     {"linear_bf16pairs_ref", kBF16Pairs, Target::kScalar, kX16, of<ref::linear_floats, kBF16Pairs>},
     {"linear_f8_ref", kF8, Target::kScalar, kX32, of<ref::linear_floats, kF8>},
+    {"linear_f8pairs_ref", kF8Pairs, Target::kScalar, kX16, of<ref::linear_floats, kF8Pairs>},
     {"linear_groups4_ref", kGroups4, Target::kScalar, kX8G32, of<ref::linear_groups, kGroups4>},
     {"linear_groups4min_ref", kGroups4Min, Target::kScalar, kX8G32,
      of<ref::linear_groups, kGroups4Min>},

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "blocks/elements.h"
 #include "kernels/test_quant.h"
 #include "kernels/test_random.h"
 
@@ -23,7 +24,7 @@ struct Kind {
   Packing packing = Packing::kRows;
   bool is_quant() const { return is_quant_packing(packing); }
   int64_t unit() const {
-    if (packing == Packing::kF8) return 1;
+    if (is_e4m3(packing)) return 1;
     return is_quant() ? 32 : static_cast<int64_t>(info(layout).block_elements);
   }
   std::string name() const {
@@ -141,7 +142,7 @@ std::vector<Kind> kinds_of(const LinearKernel& kernel) {
     const auto layout = static_cast<Layout>(i);
     const LinearKernel* any = choose_linear(layout, 256, TargetSet::scalar_only());
     if (any == nullptr) continue;
-    const bool is_pairs = kernel.packing == Packing::kBF16Pairs;  // chosen where there are tiles
+    const bool is_pairs = kernel.packing == Packing::kBF16Pairs;  // where a target multiplies them
     if (is_pairs ? layout == Layout::kBF16 : any->packing == kernel.packing)
       kinds.push_back({layout, Packing::kRows});
   }
@@ -292,6 +293,37 @@ TEST(Linear, EveryWeightLayoutHasAKernelOnEveryMachine) {
   }
 }
 
+// The smallest too, which are denormals of e4m3 but not of what they are multiplied as.
+TEST(Linear, EveryCodeOfE4m3IsMultipliedAsWhatItIs) {
+  Random random(test_seed());
+  auto quant = std::make_shared<RandomQuant>();
+  QuantTensor& tensor = quant->tensor;
+  tensor.rows = 2;
+  tensor.cols = 128;
+  tensor.scheme.bits = 8;
+  tensor.scheme.meaning = CodeMeaning::kE4m3;
+  tensor.scheme.group_columns = 128;
+  tensor.scales = {0.5F, 4};
+  for (int code = 0; code < 256; ++code)
+    quant->codes.push_back(static_cast<std::byte>(code % 128 == 127 ? 0 : code));
+  tensor.codes = quant->codes;
+  Problem problem(random, Kind{Layout::kU8, Packing::kF8}, 2, 128, 128);
+  problem.quant = quant;
+  problem.bias = {0, 0};
+  problem.x.assign(problem.x.size(), 0);
+  for (size_t i = 0; i < 128; ++i)
+    problem.x[i * 128 + i] = 1;  // a token for each column
+  for (const LinearKernel& kernel : linear_kernels()) {
+    if (!is_e4m3(kernel.packing) || !TargetSet::of_this_machine().has(kernel.target)) continue;
+    SCOPED_TRACE(kernel.name);
+    const std::vector<float> y = run(kernel, problem, 2);
+    for (size_t code = 0; code < 256; ++code) {
+      const float value = to_float(Float8E4M3{std::to_integer<uint8_t>(quant->codes[code])});
+      EXPECT_EQ(y[code % 128 * 2 + code / 128], value * tensor.scales[code / 128]) << code;
+    }
+  }
+}
+
 // One token at a time, pieces of the rows and any number of threads give the bits of the whole.
 TEST(Linear, OutputsDependOnNothingButTheirRowAndToken) {
   Random random(test_seed());
@@ -301,7 +333,7 @@ TEST(Linear, OutputsDependOnNothingButTheirRowAndToken) {
     const Kind kind = kinds_of(kernel).front();
     SCOPED_TRACE(kernel.name);
     const int64_t cols = kind.unit() == 1 ? 1101 : 1280;
-    const Problem problem(random, kind, 53, cols, 37);
+    const Problem problem(random, kind, 53, cols, 43);  // as many as pass over a tile
     const std::vector<float> whole = run(kernel, problem, problem.rows);
     EXPECT_EQ(whole, run(kernel, problem, 16));
     EXPECT_EQ(whole, run(kernel, problem, 48));
@@ -414,6 +446,53 @@ TEST(Linear, SortedColumnsTakeSortedInputs) {
       ASSERT_NEAR(y[static_cast<size_t>(token * plain.rows + row)], sum, slack);
     }
   }
+}
+
+// Rounded to another float as it is packed: as if the file had held that.
+TEST(Linear, ACastWeightIsWhatTheFileWouldHoldInThatLayout) {
+  Random random(test_seed());
+  WeightMemory memory;
+  ThreadPool pool(2);
+  const Exec exec(pool);
+  const TargetSet targets = TargetSet::of_this_machine();
+  for (const Layout from : {Layout::kF32, Layout::kF16, Layout::kBF16, Layout::kF64}) {
+    for (const Layout to : {Layout::kF16, Layout::kBF16}) {
+      SCOPED_TRACE(fmt::format("{} to {}", info(from).name, info(to).name));
+      const Problem problem(random, Kind{from}, 37, 75, 3);
+      Problem rounded = problem;
+      rounded.layout = to;
+      rounded.weights.resize(problem.decoded.size() * info(to).block_bytes);
+      encode_elements(to, problem.decoded, rounded.weights);
+      std::vector<float> outputs[2];
+      for (const bool is_cast : {true, false}) {
+        const auto linear =
+            is_cast
+                ? Linear::bind(problem.view(), problem.bias, targets, memory, exec, {.cast = to})
+                : Linear::bind(rounded.view(), rounded.bias, targets, memory, exec);
+        ASSERT_TRUE(linear.is_ok()) << linear.status().message();
+        Activations x(targets);
+        x.set(problem.x.data(), problem.tokens, problem.cols);
+        outputs[is_cast] = poisoned(problem.tokens * problem.rows);
+        linear->run(exec, x, outputs[is_cast].data(), problem.rows);
+      }
+      EXPECT_EQ(outputs[0], outputs[1]);
+    }
+  }
+}
+
+TEST(Linear, ACastThatWouldOverflowIsRefused) {
+  std::vector<float> weights(64, 1.0F);
+  const TensorView view{Layout::kF32, Shape{4, 16}, std::as_bytes(std::span(weights))};
+  WeightMemory memory;
+  ThreadPool pool(1);
+  const auto bind = [&](Layout to) {
+    return Linear::bind(view, {}, TargetSet::of_this_machine(), memory, Exec(pool), {.cast = to});
+  };
+  weights[40] = 65519;  // rounds down to the largest half
+  EXPECT_TRUE(bind(Layout::kF16).is_ok());
+  weights[40] = -65520;
+  EXPECT_EQ(bind(Layout::kF16).status().code(), StatusCode::kInvalidData);
+  EXPECT_TRUE(bind(Layout::kBF16).is_ok());
 }
 
 TEST(Linear, BindRefusesWhatDoesNotFit) {

@@ -27,6 +27,8 @@ constexpr PackingInfo kPackings[] = {
     {Packing::kBF16Pairs, "bf16pairs", ActivationLayout::kBF16, 16, 0, nullptr, 0, 0,
      ScaleForm::kNone},
     {Packing::kF8, "f8", kX32, 8, 0, nullptr, 128, 4 * kPanelRows, ScaleForm::kNone},
+    {Packing::kF8Pairs, "f8pairs", ActivationLayout::kBF16, 8, 0, nullptr, 128, 4 * kPanelRows,
+     ScaleForm::kNone},
     {Packing::kGroups4, "groups4", kX8G32, 4, 8, nullptr, 32, kHalves, ScaleForm::kHalves},
     {Packing::kGroups4Min, "groups4min", kX8G32, 4, 0, nullptr, 32, 2 * kHalves,
      ScaleForm::kHalvesAndMins},
@@ -119,7 +121,7 @@ Packing packing_of(Layout layout, int64_t cols, TargetSet targets) {
     case Layout::kF16:
       return Packing::kF16;
     case Layout::kBF16:
-      return targets.has(Target::kAmx) ? Packing::kBF16Pairs : Packing::kBF16;
+      return targets.has(Target::kAvx512Bf16) ? Packing::kBF16Pairs : Packing::kBF16;
     case Layout::kQ4_0:
       return fills_runs ? Packing::kGroups4 : Packing::kRows;
     case Layout::kQ4_1:
@@ -181,13 +183,14 @@ bool outgrows_file(Layout layout) {
   return panel_shape(packing, kWide).panel > file + file / 10;
 }
 
-Packing packing_of(const QuantTensor& tensor) {
+Packing packing_of(const QuantTensor& tensor, TargetSet targets) {
   const QuantScheme& scheme = tensor.scheme;
   const bool is_one = tensor.groups() == 1;
   if (scheme.meaning == CodeMeaning::kE4m3) {
     const bool fills =
         (is_one || scheme.group_columns % kSpanColumns == 0) && tensor.column_order == nullptr;
-    return fills && scheme.bits == 8 ? Packing::kF8 : Packing::kRows;
+    if (!fills || scheme.bits != 8) return Packing::kRows;
+    return targets.has(Target::kAvx512Bf16) ? Packing::kF8Pairs : Packing::kF8;
   }
   const bool fills =
       tensor.cols % kRunColumns == 0 && (is_one || scheme.group_columns % kRunColumns == 0);
@@ -213,16 +216,22 @@ Packing packing_of(const QuantTensor& tensor) {
   }
 }
 
+bool is_e4m3(Packing packing) {
+  return packing == Packing::kF8 || packing == Packing::kF8Pairs;
+}
+
 bool is_quant_packing(Packing packing) {
   const ScaleForm form = info(packing).form;
-  return packing == Packing::kF8 || form == ScaleForm::kZeros || form == ScaleForm::kFloats;
+  return is_e4m3(packing) || form == ScaleForm::kZeros || form == ScaleForm::kFloats;
 }
 
 PanelShape panel_shape(Packing packing, int64_t cols) {
   const PackingInfo& facts = info(packing);
   PanelShape shape;
-  if (packing == Packing::kF8) {
-    shape.panel = (cols + kSpanColumns - 1) / kSpanColumns * facts.scale_bytes + cols * kPanelRows;
+  if (is_e4m3(packing)) {
+    const int64_t padded = packing == Packing::kF8Pairs ? (cols + 31) / 32 * 32 : cols;
+    shape.panel =
+        (cols + kSpanColumns - 1) / kSpanColumns * facts.scale_bytes + padded * kPanelRows;
   } else if (packing == Packing::kBF16Pairs) {
     shape.panel = (cols + 31) / 32 * 32 * kPanelRows * 2;
   } else if (facts.activation == ActivationLayout::kF32) {

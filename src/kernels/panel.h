@@ -30,7 +30,7 @@ inline constexpr int64_t kPanelRows = 16;
 inline constexpr int64_t kRunColumns = 32;
 inline constexpr int64_t kBlockColumns = 256;
 inline constexpr int64_t kLineBytes = 64;
-inline constexpr int64_t kSpanColumns = 128;  // that one scale of kF8 covers
+inline constexpr int64_t kSpanColumns = 128;  // that one scale of e4m3 covers
 
 enum class Packing : uint8_t {
   kRows,  // not packed: the file's rows, of any layout, decoded as they pass
@@ -40,6 +40,7 @@ enum class Packing : uint8_t {
   kBF16,
   kBF16Pairs,  // [cols / 2][16 rows][2], columns padded to 32 by zeros; by inputs in bf16
   kF8,         // e4m3; before every 128 columns a float scale for each row, times 256
+  kF8Pairs,    // e4m3, four columns a line, padded to 32; scales as they are; by inputs in bf16
   // A scale (and a minimum) as float for every 32 columns, by inputs in groups of 32.
   kGroups4,      // code - 8
   kGroups4Min,   // code, and a minimum
@@ -100,7 +101,7 @@ struct PackingInfo {
 const PackingInfo& info(Packing packing);
 
 // The packing of a weight's layout; kRows where there is none, or the columns do not fill groups.
-// Tiles of bf16 want their own.
+// Dot products of bf16 want their own.
 Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::scalar_only());
 // Whether panels of this layout are much larger than the file's rows: codes of tables, of which
 // only the index is in the file.
@@ -108,9 +109,10 @@ bool outgrows_file(Layout layout);
 
 // The same of a weight whose scales lie apart; kRows where there is none.
 struct QuantTensor;
-Packing packing_of(const QuantTensor& tensor);
+Packing packing_of(const QuantTensor& tensor, TargetSet targets = TargetSet::scalar_only());
 // Whether only such weights have it.
 bool is_quant_packing(Packing packing);
+bool is_e4m3(Packing packing);
 
 // Where a panel's parts begin, in bytes.
 struct PanelShape {

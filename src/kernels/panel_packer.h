@@ -191,7 +191,8 @@ void pack_quant_groups(const QuantTensor& tensor, const PackingInfo& facts, cons
 
 void pack_quant(const QuantTensor& tensor, const PackingInfo& facts, const PanelShape& shape,
                 int64_t first_row, int64_t rows, std::byte* panel) {
-  if (facts.packing == Packing::kF8) return pack_f8(tensor, first_row, rows, panel);
+  if (is_e4m3(facts.packing))
+    return pack_f8(tensor, facts.packing == Packing::kF8Pairs, first_row, rows, panel);
   switch (facts.bits) {
     case 2:
       return pack_quant_groups<2>(tensor, facts, shape, first_row, rows, panel);
@@ -209,6 +210,7 @@ void pack_panel(const PanelSource& source, const PackingInfo& facts, const Panel
   switch (facts.packing) {
     case Packing::kRows:
     case Packing::kF8:
+    case Packing::kF8Pairs:
     case Packing::kGroups2Zero:
     case Packing::kGroups3Zero:
     case Packing::kGroups4Zero:
@@ -280,17 +282,18 @@ void pack_all(const PanelSource& source, Packing packing, int64_t begin, int64_t
               std::byte* out) {
   INGOT_CHECK(packing != Packing::kRows);
   const PanelShape shape = panel_shape(packing, source.cols);
+  const PackingInfo& facts = info(packing);
   for (int64_t panel = begin; panel < end; ++panel) {
     const int64_t first_row = panel * kPanelRows;
     const int64_t left = source.rows - first_row;
     const int64_t rows = left < kPanelRows ? left : kPanelRows;
     std::byte* to = out + panel * shape.panel;
-    const bool has_gaps = rows < kPanelRows || packing == Packing::kBF16Pairs;
+    const bool has_gaps = rows < kPanelRows || facts.activation == ActivationLayout::kBF16;
     if (has_gaps) std::memset(to, 0, static_cast<size_t>(shape.panel));
     if (source.quant != nullptr) {
-      pack_quant(*source.quant, info(packing), shape, first_row, rows, to);
+      pack_quant(*source.quant, facts, shape, first_row, rows, to);
     } else {
-      pack_panel(source, info(packing), shape, first_row, rows, to);
+      pack_panel(source, facts, shape, first_row, rows, to);
     }
   }
 }

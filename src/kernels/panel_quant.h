@@ -124,7 +124,15 @@ inline void write_scale(const QuantTensor& tensor, int64_t row, int64_t run, Sca
   }
 }
 
-inline void pack_f8(const QuantTensor& tensor, int64_t first_row, int64_t rows, std::byte* panel) {
+// kF8Pairs: a line is four columns in the order that interleaving bytes makes pairs of.
+inline int64_t f8_pair_at(int64_t row, int64_t col) {
+  return col / 4 * kLineBytes + row / 4 * 16 + col % 4 / 2 * 8 + row % 4 * 2 + col % 2;
+}
+
+inline void pack_f8(const QuantTensor& tensor, bool is_pairs, int64_t first_row, int64_t rows,
+                    std::byte* panel) {
+  // The kernels of kF8 read a code as a half, which is 256 times too small.
+  const float unit = is_pairs ? 1 : 256;
   const int64_t groups = tensor.groups();
   for (int64_t first = 0; first < tensor.cols; first += kSpanColumns) {
     const int64_t left = tensor.cols - first;
@@ -132,15 +140,14 @@ inline void pack_f8(const QuantTensor& tensor, int64_t first_row, int64_t rows, 
     std::byte* codes = panel + 4 * kPanelRows;
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t from = file_row(tensor, first_row + row);
-      // The kernels read a code as a half, which is 256 times too small.
       const float scale =
-          tensor.scales.data()[from * groups + first / tensor.scheme.group_columns] * 256;
+          tensor.scales.data()[from * groups + first / tensor.scheme.group_columns] * unit;
       std::memcpy(panel + row * 4, &scale, sizeof(scale));
       const std::byte* in = tensor.codes.data() + from * tensor.cols + first;
       for (int64_t col = 0; col < cols; ++col)
-        codes[col * kPanelRows + row] = in[col];
+        codes[is_pairs ? f8_pair_at(row, col) : col * kPanelRows + row] = in[col];
     }
-    panel = codes + cols * kPanelRows;
+    panel = codes + cols * kPanelRows;  // only the last span may be padded after it
   }
 }
 

@@ -9,16 +9,19 @@ namespace ingot {
 namespace {
 
 // Best first; what stands behind a target of its family is what it builds on.
-constexpr std::array kTargets{Target::kAmx,      Target::kAvx512, Target::kAvx2,
-                              Target::kNeonI8mm, Target::kNeon,   Target::kScalar};
+constexpr std::array kTargets{Target::kAmx,   Target::kAvx512Bf16, Target::kAvx512,
+                              Target::kAvx2,  Target::kNeonI8mm,   Target::kNeon,
+                              Target::kScalar};
 
 TargetSet detect_targets() {
   const CpuFeatures cpu = detect_cpu_features();
   TargetSet targets = TargetSet::scalar_only();
   if (cpu.has_avx2) targets = targets.with(Target::kAvx2);
   if (cpu.has_avx512_vnni) targets = targets.with(Target::kAvx512);
-  if (cpu.has_avx512_vnni && cpu.has_avx512_bf16 && cpu.has_amx_int8 && cpu.has_amx_bf16)
-    targets = targets.with(Target::kAmx);
+  if (cpu.has_avx512_vnni && cpu.has_avx512_bf16 && cpu.has_avx512_vbmi) {
+    targets = targets.with(Target::kAvx512Bf16);
+    if (cpu.has_amx_int8 && cpu.has_amx_bf16) targets = targets.with(Target::kAmx);
+  }
   if (cpu.has_neon_dotprod) targets = targets.with(Target::kNeon);
   if (cpu.has_neon_dotprod && cpu.has_neon_i8mm) targets = targets.with(Target::kNeonI8mm);
   return targets;
@@ -34,6 +37,8 @@ std::string_view to_string(Target target) {
       return "avx2";
     case Target::kAvx512:
       return "avx512";
+    case Target::kAvx512Bf16:
+      return "avx512_bf16";
     case Target::kAmx:
       return "amx";
     case Target::kNeon:

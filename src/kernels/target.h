@@ -13,11 +13,12 @@ namespace ingot {
 
 enum class Target : uint8_t {
   kScalar,
-  kAvx2,      // with FMA, F16C and BMI2
-  kAvx512,    // F, BW, DQ, VL and VNNI
-  kAmx,       // int8 and bf16 tiles, on top of AVX-512 with BF16
-  kNeon,      // with dot products
-  kNeonI8mm,  // with int8 matrix products
+  kAvx2,        // with FMA, F16C and BMI2
+  kAvx512,      // F, BW, DQ, VL and VNNI
+  kAvx512Bf16,  // dot products of bf16, and VBMI: all that have the one but Cooper Lake
+  kAmx,         // int8 and bf16 tiles
+  kNeon,        // with dot products
+  kNeonI8mm,    // with int8 matrix products
 };
 
 class TargetSet {
@@ -32,6 +33,9 @@ class TargetSet {
   bool has(Target target) const { return ((bits_ >> static_cast<unsigned>(target)) & 1u) != 0; }
   TargetSet with(Target target) const {
     return TargetSet(bits_ | (1u << static_cast<unsigned>(target)));
+  }
+  TargetSet without(Target target) const {
+    return TargetSet(bits_ & ~(1u << static_cast<unsigned>(target)));
   }
   std::string to_string() const;  // "avx512 avx2 scalar"
 

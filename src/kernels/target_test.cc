@@ -20,6 +20,8 @@ TEST(TargetSet, ANamedTargetBringsWhatItBuildsOn) {
   EXPECT_EQ(TargetSet::parse("avx2")->to_string(), "avx2 scalar");
   if (!TargetSet::of_this_machine().has(Target::kAvx512)) GTEST_SKIP() << "no AVX-512 here";
   EXPECT_EQ(TargetSet::parse("avx512")->to_string(), "avx512 avx2 scalar");
+  if (!TargetSet::of_this_machine().has(Target::kAvx512Bf16)) GTEST_SKIP() << "no BF16 here";
+  EXPECT_EQ(TargetSet::parse("avx512_bf16")->to_string(), "avx512_bf16 avx512 avx2 scalar");
 }
 
 TEST(TargetSet, ANamedArmTargetBringsWhatItBuildsOn) {

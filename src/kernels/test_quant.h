@@ -21,7 +21,7 @@ struct RandomQuant {
 inline QuantScheme random_scheme(Random& random, Packing packing, int64_t rows) {
   QuantScheme scheme;
   scheme.bits = info(packing).bits;
-  if (packing == Packing::kF8) {
+  if (is_e4m3(packing)) {
     scheme.meaning = CodeMeaning::kE4m3;
     scheme.group_columns = 128 * random.whole(1, 3);
     return scheme;
@@ -48,7 +48,7 @@ inline RandomQuant random_quant(Random& random, Packing packing, int64_t rows, i
   for (std::byte& code : result.codes) {
     code = static_cast<std::byte>(random.whole(0, 255));
     const bool is_nan = (code & std::byte{0x7F}) == std::byte{0x7F};
-    if (packing == Packing::kF8 && is_nan) code = std::byte{1};
+    if (is_e4m3(packing) && is_nan) code = std::byte{1};
   }
   for (int64_t i = 0; i < tensor.rows * tensor.groups(); ++i) {
     tensor.scales.push_back(to_float(to_bfloat16(random.uniform(0.01F, 0.1F))));

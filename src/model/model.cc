@@ -100,7 +100,7 @@ class Binder {
     INGOT_TRY(BoundTensor bound, tensors_.matrix(source.weight, rows, cols));
     if (!bound.owned.empty()) bound.view.bytes = bound.owned;
     INGOT_TRY(out.bias, tensors_.vector(source.bias, rows));
-    INGOT_TRY(out.linear, bind_linear(bound.view, out.bias));
+    INGOT_TRY(out.linear, bind_linear(source.weight, bound.view, out.bias));
     if (!out.linear.is_packed()) out.owned = std::move(bound.owned);
     return Status::ok();
   }
@@ -112,24 +112,28 @@ class Binder {
         tensor.column_order = last_order_;
       last_order_ = tensor.column_order;
     }
-    auto linear = Linear::bind(tensor, out.bias, model_.targets_, model_.memory_, tensors_.exec());
-    if (!linear.is_ok()) {
-      return Status(linear.status().code(),
-                    fmt::format("{}: tensor '{}': {}", model_.checkpoint_->name(),
-                                source.weight.parts.front().name, linear.status().message()));
-    }
+    auto linear = Linear::bind(tensor, out.bias, targets(), model_.memory_, tensors_.exec());
+    if (!linear.is_ok()) return named(source.weight, linear.status());
     out.linear = *std::move(linear);
     MappedFile::release(tensor.codes);
     return Status::ok();
   }
 
   // A packed weight's bytes in the file are done with: the model is never twice in memory.
-  Result<Linear> bind_linear(const TensorView& view, std::span<const float> bias) {
-    INGOT_TRY(Linear linear, Linear::bind(view, bias, model_.targets_, model_.memory_,
-                                          tensors_.exec(), keeps_rows_));
-    if (linear.is_packed()) MappedFile::release(view.bytes);
+  Result<Linear> bind_linear(const TensorSource& source, const TensorView& view,
+                             std::span<const float> bias) {
+    auto linear = Linear::bind(view, bias, targets(), model_.memory_, tensors_.exec(),
+                               {cast_of(model_.dtype_, view.layout), keeps_rows_});
+    if (!linear.is_ok()) return named(source, linear.status());
+    if (linear->is_packed()) MappedFile::release(view.bytes);
     return linear;
   }
+
+  Status named(const TensorSource& source, const Status& status) const {
+    return Status(status.code(), fmt::format("{}: tensor '{}': {}", model_.checkpoint_->name(),
+                                             source.parts.front().name, status.message()));
+  }
+  TargetSet targets() const { return linear_targets(model_.dtype_, model_.targets_); }
 
   Status bind_rope_factors() {
     INGOT_TRY(const std::vector<float> short_factors,
@@ -216,7 +220,8 @@ class Binder {
     const int64_t dim = spec.embedding_dim > 0 ? spec.embedding_dim : spec.hidden;
     if (!spec.ties_output) return linear(plan_.weights.output, spec.vocab, dim, model_.output_);
     INGOT_TRY(model_.output_.bias, tensors_.vector(plan_.weights.output.bias, spec.vocab));
-    INGOT_TRY(model_.output_.linear, bind_linear(model_.embedding_, model_.output_.bias));
+    INGOT_TRY(model_.output_.linear,
+              bind_linear(plan_.weights.embedding, model_.embedding_, model_.output_.bias));
     return Status::ok();
   }
 
@@ -230,7 +235,10 @@ class Binder {
 Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoint> checkpoint,
                                                  const ModelOptions& options) {
   INGOT_TRY(ModelPlan plan, plan_model(*checkpoint));
-  std::shared_ptr<Model> model(new Model(options.targets));
+  uint64_t weight_bytes = 0;
+  for (const TensorEntry* entry : checkpoint->tensors())
+    weight_bytes += entry->tensor.bytes.size();
+  std::shared_ptr<Model> model(new Model(options.targets, dtype_for(options.dtype, weight_bytes)));
   model->checkpoint_ = std::move(checkpoint);
   model->spec_ = plan.spec;
   model->layers_.resize(plan.spec.layers.size());  // once: the weights hold views into themselves

@@ -14,6 +14,7 @@
 #include "formats/checkpoint.h"
 #include "kernels/linear.h"
 #include "kernels/target.h"
+#include "model/dtype.h"
 #include "model/mapper.h"
 #include "model/spec.h"
 
@@ -24,7 +25,8 @@ using Progress = std::function<void(double fraction)>;
 
 struct ModelOptions {
   TargetSet targets = TargetSet::of_this_machine();
-  int threads = 0;             // for checking and repacking; 0: all usable cores
+  int threads = 0;  // for checking and repacking; 0: all usable cores
+  ModelDtype dtype = ModelDtype::kAuto;
   bool checks_tensors = true;  // refuse weights with NaN or infinite scales
   Progress progress;           // may be empty
 };
@@ -68,15 +70,17 @@ class Model {
   const NormWeights& final_norm() const { return final_norm_; }
   const LinearWeights& output() const { return output_; }
   TargetSet targets() const { return targets_; }
+  ModelDtype dtype() const { return dtype_; }  // kFloat for kAuto where the model is small
   const Checkpoint& checkpoint() const { return *checkpoint_; }
   int64_t parameters() const { return parameters_; }
 
  private:
   friend class Binder;
-  explicit Model(TargetSet targets) : targets_(targets) {}
+  Model(TargetSet targets, ModelDtype dtype) : targets_(targets), dtype_(dtype) {}
 
   std::shared_ptr<const Checkpoint> checkpoint_;
   TargetSet targets_;
+  ModelDtype dtype_;
   ModelSpec spec_;
   TensorView embedding_;
   WeightMemory memory_;  // of the packed weights
