@@ -495,6 +495,22 @@ TEST(Linear, ACastThatWouldOverflowIsRefused) {
   EXPECT_TRUE(bind(Layout::kBF16).is_ok());
 }
 
+// Where memory is short, weights that panels would make much larger stay in the file.
+TEST(Linear, OnlyWeightsThatOutgrowTheirFileAreKeptAsRows) {
+  Random random(test_seed());
+  WeightMemory memory;
+  ThreadPool pool(1);
+  for (const Layout layout : {Layout::kIQ2_XS, Layout::kQ4_K}) {
+    const Problem problem(random, Kind{layout}, 20, 256, 1);
+    const auto bind = [&](bool keeps_rows) {
+      return Linear::bind(problem.view(), {}, TargetSet::of_this_machine(), memory, Exec(pool),
+                          {.cast = {}, .keeps_rows = keeps_rows});
+    };
+    EXPECT_TRUE(bind(false)->is_packed());
+    EXPECT_EQ(bind(true)->is_packed(), layout == Layout::kQ4_K);
+  }
+}
+
 TEST(Linear, BindRefusesWhatDoesNotFit) {
   Random random(test_seed());
   const Problem problem(random, Kind{Layout::kQ8_0}, 4, 64, 1);
