@@ -123,6 +123,7 @@ def test_commands_change_the_session(chat, tmp_path):
     terminal.wait_for(PROMPT)
     terminal.type("/set temp hot\r")
     terminal.wait_for("not a number")
+    terminal.wait_for(PROMPT)
     terminal.type("/nonsense\r")
     terminal.wait_for("/help lists them")
     terminal.wait_for(PROMPT)
