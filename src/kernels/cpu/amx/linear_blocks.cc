@@ -104,7 +104,7 @@ struct BlocksWalk {
   Sums products[2];
 
   void fill(const std::byte* panel, int64_t p, int64_t block) {
-    Core::fill(panel, args, block, tiles[p]);
+    Core::unpack(panel, args, block, tiles[p]);
     fold<Core>(tiles[p], folded[p]);
   }
   void multiply(int64_t panels, int64_t, const Q8G256Tile& x, int64_t turn) {
