@@ -11,8 +11,6 @@
 namespace ingot::cpu {
 namespace {
 
-inline constexpr int64_t kTileTokens16 = 16;
-
 // Compilers do not know that tile loads read memory: what they are to see must be there before.
 inline void settle_memory() {
   asm volatile("" ::: "memory");
