@@ -59,6 +59,7 @@ class Activations {
   // x's column order[i]. Orders are told apart by their address.
   const std::byte* rows(ActivationLayout layout, const Exec& exec,
                         const ColumnOrder* order = nullptr);
+  const float* x() const { return x_; }
   int64_t tokens() const { return tokens_; }
   int64_t cols() const { return cols_; }
 

@@ -65,11 +65,12 @@ std::string name_of(const TensorSource& source) {
 }  // namespace
 
 TensorBinder::TensorBinder(const Checkpoint& checkpoint, const ModelPlan& plan,
-                           const ModelOptions& options)
+                           const ModelOptions& options, const TensorOverlay* overlay)
     : checkpoint_(&checkpoint),
       weights_(&plan.weights),
       quantization_(&plan.quantization),
       options_(&options),
+      overlay_(overlay),
       pool_(options.threads) {
   for (const TensorEntry* entry : checkpoint.tensors())
     total_bytes_ += entry->tensor.bytes.size();
@@ -77,6 +78,9 @@ TensorBinder::TensorBinder(const Checkpoint& checkpoint, const ModelPlan& plan,
 
 const TensorEntry* TensorBinder::look_up(const TensorPart& part) const {
   for (const std::string& name : weights_->spellings(part.name)) {
+    if (overlay_ != nullptr) {
+      if (const TensorEntry* entry = overlay_->find(name)) return entry;
+    }
     if (const TensorEntry* entry = checkpoint_->find(name)) return entry;
   }
   return nullptr;
@@ -206,6 +210,8 @@ Result<std::optional<QuantTensor>> TensorBinder::quantized(const TensorSource& s
     return std::optional<QuantTensor>();
   const TensorPart& part = source.parts.front();
   if (!part.name.ends_with(kWeight)) return std::optional<QuantTensor>();
+  if (overlay_ != nullptr && overlay_->find(part.name) != nullptr)
+    return std::optional<QuantTensor>();
   const std::string name = part.name.substr(0, part.name.size() - kWeight.size());
   const QuantModule module(checkpoint_->name(), name,
                            [&](std::string_view suffix) { return find_quantized(name, suffix); });

@@ -28,7 +28,9 @@ struct BoundTensor {
 // Single thread; the checkpoint must outlive every view.
 class TensorBinder {
  public:
-  TensorBinder(const Checkpoint& checkpoint, const ModelPlan& plan, const ModelOptions& options);
+  // Tensors of the overlay, where there is one, come before the checkpoint's.
+  TensorBinder(const Checkpoint& checkpoint, const ModelPlan& plan, const ModelOptions& options,
+               const TensorOverlay* overlay = nullptr);
 
   bool has(const TensorSource& source) const;
   // [rows, cols], exactly.
@@ -57,6 +59,7 @@ class TensorBinder {
   const WeightMap* weights_;
   const QuantConfig* quantization_;
   const ModelOptions* options_;
+  const TensorOverlay* overlay_;
   ThreadPool pool_;
   std::unordered_set<const TensorEntry*> used_;
   uint64_t total_bytes_ = 0;

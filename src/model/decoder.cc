@@ -63,8 +63,7 @@ Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCach
     rope.fill(batch);
 
   embed(batch);
-  for (size_t i = 0; i < model_->layers().size(); ++i) {
-    run_layer(i, cache);
+  for (size_t i = 0; i < model_->layers().size() && run_layer(i, cache); ++i) {
     if (on_layer)
       on_layer(i, std::span(hidden_).first(static_cast<size_t>(rows_ * model_->spec().hidden)));
   }
@@ -74,6 +73,44 @@ Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCach
                                             static_cast<size_t>(model_->spec().hidden));
   INGOT_TRY(model_->checkpoint().check_intact());
   return logits;
+}
+
+Status Decoder::run_layers(const Batch& batch, const KvCache& cache, std::span<float> hidden) {
+  const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
+  set_sequences(batch, cache);
+  INGOT_CHECK(std::ssize(hidden) == rows_ * model_->spec().hidden);
+  for (RopeTable& rope : ropes_)
+    rope.fill(batch);
+  grow(hidden_, std::ssize(hidden));
+  grow(normed_, std::ssize(hidden));
+  grow(branch_, std::ssize(hidden));
+  std::ranges::copy(hidden, hidden_.begin());
+  bool goes_on = true;
+  for (size_t i = 0; i < model_->layers().size() && goes_on; ++i)
+    goes_on = run_layer(i, cache);
+  if (goes_on) std::copy_n(hidden_.begin(), hidden.size(), hidden.begin());
+  return model_->checkpoint().check_intact();
+}
+
+std::span<const float> Decoder::embed_tokens(const Batch& batch, const KvCache& cache) {
+  set_sequences(batch, cache);
+  embed(batch);
+  return std::span(hidden_).first(static_cast<size_t>(rows_ * model_->spec().hidden));
+}
+
+std::span<const float> Decoder::logits_of(std::span<const float> hidden) {
+  const ThreadPool::Step step = exec_.begin_step(true);
+  Batch batch;
+  const int64_t rows = std::ssize(hidden) / model_->spec().hidden;
+  for (int64_t row = 0; row < rows; ++row)
+    batch.output_rows.push_back(row);
+  grow(hidden_, std::ssize(hidden));
+  std::ranges::copy(hidden, hidden_.begin());
+  return compute_logits(batch);
+}
+
+bool Decoder::is_wanted(size_t layer, LinearInput input, const Activations& x) const {
+  return !on_input || on_input(layer, input, {x.x(), static_cast<size_t>(x.tokens() * x.cols())});
 }
 
 void Decoder::embed(const Batch& batch) {
@@ -121,7 +158,7 @@ void Decoder::embed(const Batch& batch) {
 
 // One block: see BlockForm for the three ways in which norms, branches and residual sums are
 // arranged.
-void Decoder::run_layer(size_t index, const KvCache& cache) {
+bool Decoder::run_layer(size_t index, const KvCache& cache) {
   const ModelSpec& spec = model_->spec();
   const LayerSpec& layer = spec.layers[index];
   const LayerWeights& weights = model_->layers()[index];
@@ -139,32 +176,34 @@ void Decoder::run_layer(size_t index, const KvCache& cache) {
   };
 
   prepare(norms_first && layer.has_mixer_norm, weights.mixer_norm);
-  attend(index, attention, cache, branch_.data());
+  if (!attend(index, attention, cache, branch_.data())) return false;
   finish(layer.has_mixer_post_norm, weights.mixer_post_norm, branch_.data());
 
   if (layer.form == BlockForm::kParallel) {
     grow(second_branch_, rows_ * spec.hidden);
     if (layer.has_ffn_norm) prepare(true, weights.ffn_norm);
-    feed_forward(ffn, weights, second_branch_.data());
+    if (!feed_forward(index, ffn, second_branch_.data())) return false;
     finish(layer.has_ffn_post_norm, weights.ffn_post_norm, second_branch_.data());
     add_branch(branch_.data());
     add_branch(second_branch_.data());
-    return;
+    return true;
   }
   add_branch(branch_.data());
   if (!norms_first) normalize(spec.norm, weights.mixer_norm, x, x, rows_, spec.hidden);
   prepare(norms_first && layer.has_ffn_norm, weights.ffn_norm);
-  feed_forward(ffn, weights, branch_.data());
+  if (!feed_forward(index, ffn, branch_.data())) return false;
   finish(layer.has_ffn_post_norm, weights.ffn_post_norm, branch_.data());
   add_branch(branch_.data());
   if (!norms_first) normalize(spec.norm, weights.ffn_norm, x, x, rows_, spec.hidden);
+  return true;
 }
 
-void Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out) {
+bool Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out) {
   const LayerWeights& weights = model_->layers()[index];
   const int64_t q_width = spec.heads * spec.key_dim;
   const int64_t out_width = spec.heads * spec.value_dim;
   grow(attended_, rows_ * out_width);
+  if (!is_wanted(index, LinearInput::kMixerIn, activations_)) return false;
   project_qkv(spec, weights);
   if (!spec.norm_after_rope) normalize_qk(spec, weights);
   rotate(spec);
@@ -194,7 +233,9 @@ void Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cac
        .sequences = sequences},
       exec_);
   inner_activations_.set(attended_.data(), rows_, out_width);
+  if (!is_wanted(index, LinearInput::kMixerInner, inner_activations_)) return false;
   weights.o.linear.run(exec_, inner_activations_, out, model_->spec().hidden);
+  return true;
 }
 
 void Decoder::project_qkv(const AttentionSpec& spec, const LayerWeights& weights) {
@@ -241,7 +282,9 @@ void Decoder::rotate(const AttentionSpec& spec) {
   apply(k_.data(), spec.kv_heads);
 }
 
-void Decoder::feed_forward(const DenseFfnSpec& spec, const LayerWeights& weights, float* out) {
+bool Decoder::feed_forward(size_t index, const DenseFfnSpec& spec, float* out) {
+  const LayerWeights& weights = model_->layers()[index];
+  if (!is_wanted(index, LinearInput::kFfnIn, activations_)) return false;
   const int64_t count = rows_ * spec.hidden;
   grow(up_, count);
   const float* gate = up_.data();
@@ -261,7 +304,9 @@ void Decoder::feed_forward(const DenseFfnSpec& spec, const LayerWeights& weights
                            up_.data() + begin, end - begin);
   });
   inner_activations_.set(up_.data(), rows_, spec.hidden);
+  if (!is_wanted(index, LinearInput::kFfnInner, inner_activations_)) return false;
   weights.down.linear.run(exec_, inner_activations_, out, model_->spec().hidden);
+  return true;
 }
 
 void Decoder::normalize(const NormSpec& spec, const NormWeights& weights, const float* x, float* y,

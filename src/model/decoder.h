@@ -23,6 +23,10 @@
 
 namespace ingot {
 
+// What the linears of a layer read: q, k and v; o; gate and up; down.
+enum class LinearInput : uint8_t { kMixerIn, kMixerInner, kFfnIn, kFfnInner };
+inline constexpr size_t kLinearInputs = 4;
+
 // Engine thread only.
 class Decoder {
  public:
@@ -39,19 +43,32 @@ class Decoder {
   // [hidden_rows, hidden]; valid until the next call.
   std::span<const float> hidden_states() const { return hidden_states_; }
 
+  // The layers alone, on hidden states [rows, hidden] that somebody else embedded: in place. The
+  // batch's tokens only count; its output rows do not.
+  Status run_layers(const Batch& batch, const KvCache& cache, std::span<float> hidden);
+  // Embeds the batch's tokens, [rows, hidden]; and the logits of such rows behind all layers,
+  // [rows, vocab]. Both valid until the next call.
+  std::span<const float> embed_tokens(const Batch& batch, const KvCache& cache);
+  std::span<const float> logits_of(std::span<const float> hidden);
+
   // For tests and analysis: called with each layer's output, [rows, hidden].
   std::function<void(size_t layer, std::span<const float> hidden)> on_layer;
+  // Called with what linears are about to read, [rows, cols]; false ends the layers' part of the
+  // pass there.
+  std::function<bool(size_t layer, LinearInput input, std::span<const float> x)> on_input;
 
  private:
   Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type);
   void set_sequences(const Batch& batch, const KvCache& cache);
   void embed(const Batch& batch);
-  void run_layer(size_t index, const KvCache& cache);
-  void attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out);
+  // False where on_input ended it.
+  bool run_layer(size_t index, const KvCache& cache);
+  bool is_wanted(size_t layer, LinearInput input, const Activations& x) const;
+  bool attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out);
   void project_qkv(const AttentionSpec& spec, const LayerWeights& weights);
   void normalize_qk(const AttentionSpec& spec, const LayerWeights& weights);
   void rotate(const AttentionSpec& spec);
-  void feed_forward(const DenseFfnSpec& spec, const LayerWeights& weights, float* out);
+  bool feed_forward(size_t index, const DenseFfnSpec& spec, float* out);
   void normalize(const NormSpec& spec, const NormWeights& weights, const float* x, float* y,
                  int64_t rows, int64_t dim) const;
   void add_branch(const float* branch);

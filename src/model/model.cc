@@ -53,8 +53,9 @@ std::vector<float> alibi_slopes(const AttentionSpec& spec) {
 // Fills a Model from its plan. Lives for the length of one load.
 class Binder {
  public:
-  Binder(Model& model, const ModelPlan& plan, const ModelOptions& options)
-      : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan, options) {}
+  Binder(Model& model, const ModelPlan& plan, const ModelOptions& options,
+         const TensorOverlay* overlay = nullptr)
+      : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan, options, overlay) {}
 
   Status bind() {
     choose_packing();
@@ -66,6 +67,21 @@ class Binder {
     model_.parameters_ = tensors_.parameters();
     warn_unused(tensors_.unused(), model_.checkpoint_->name());
     return Status::ok();
+  }
+
+  // The layers of the plan and nothing else.
+  Status bind_layers() {
+    INGOT_TRY(bind_rope_factors());
+    for (size_t i = 0; i < plan_.weights.layers.size(); ++i)
+      INGOT_TRY(bind_layer(i));
+    return Status::ok();
+  }
+
+  // What stands before and behind the layers.
+  Status bind_ends(bool has_head) {
+    INGOT_TRY(bind_rope_factors());
+    INGOT_TRY(bind_embedding());
+    return has_head ? bind_output() : Status::ok();
   }
 
  private:
@@ -232,9 +248,8 @@ class Binder {
   bool keeps_rows_ = false;  // of weights whose panels are much larger
 };
 
-Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoint> checkpoint,
-                                                 const ModelOptions& options) {
-  INGOT_TRY(ModelPlan plan, plan_model(*checkpoint));
+std::shared_ptr<Model> Model::unbound(std::shared_ptr<const Checkpoint> checkpoint,
+                                      const ModelPlan& plan, const ModelOptions& options) {
   uint64_t weight_bytes = 0;
   for (const TensorEntry* entry : checkpoint->tensors())
     weight_bytes += entry->tensor.bytes.size();
@@ -243,8 +258,40 @@ Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoin
   model->spec_ = plan.spec;
   model->layers_.resize(plan.spec.layers.size());  // once: the weights hold views into themselves
   INGOT_CHECK(plan.weights.layers.size() == plan.spec.layers.size());
+  return model;
+}
+
+Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoint> checkpoint,
+                                                 const ModelOptions& options) {
+  INGOT_TRY(const ModelPlan plan, plan_model(*checkpoint));
+  const std::shared_ptr<Model> model = unbound(std::move(checkpoint), plan, options);
   INGOT_TRY(Binder(*model, plan, options).bind());
-  return std::shared_ptr<const Model>(std::move(model));
+  return std::shared_ptr<const Model>(model);
+}
+
+Result<std::shared_ptr<const Model>> Model::load_layer(std::shared_ptr<const Checkpoint> checkpoint,
+                                                       const ModelPlan& plan, size_t layer,
+                                                       const TensorOverlay& overlay,
+                                                       const ModelOptions& options) {
+  ModelPlan part = plan;
+  part.spec.layers = {plan.spec.layers.at(layer)};
+  part.weights.layers = {plan.weights.layers.at(layer)};
+  const std::shared_ptr<Model> model = unbound(std::move(checkpoint), part, options);
+  INGOT_TRY(Binder(*model, part, options, &overlay).bind_layers());
+  return std::shared_ptr<const Model>(model);
+}
+
+Result<std::shared_ptr<const Model>> Model::load_ends(std::shared_ptr<const Checkpoint> checkpoint,
+                                                      const ModelPlan& plan,
+                                                      const TensorOverlay& overlay,
+                                                      const ModelOptions& options,
+                                                      bool has_head) {
+  ModelPlan part = plan;
+  part.spec.layers.clear();
+  part.weights.layers.clear();
+  const std::shared_ptr<Model> model = unbound(std::move(checkpoint), part, options);
+  INGOT_TRY(Binder(*model, part, options, &overlay).bind_ends(has_head));
+  return std::shared_ptr<const Model>(model);
 }
 
 }  // namespace ingot

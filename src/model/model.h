@@ -17,6 +17,7 @@
 #include "model/dtype.h"
 #include "model/mapper.h"
 #include "model/spec.h"
+#include "model/tensor_overlay.h"
 
 namespace ingot {
 
@@ -57,6 +58,17 @@ class Model {
  public:
   static Result<std::shared_ptr<const Model>> load(std::shared_ptr<const Checkpoint> checkpoint,
                                                    const ModelOptions& options);
+  // One layer of a plan by itself, as layer 0, without embedding and head: for those who walk a
+  // model layer by layer in little memory. Tensors of the overlay, which must outlive it, take the
+  // place of the checkpoint's.
+  static Result<std::shared_ptr<const Model>> load_layer(
+      std::shared_ptr<const Checkpoint> checkpoint, const ModelPlan& plan, size_t layer,
+      const TensorOverlay& overlay, const ModelOptions& options);
+  // What stands before and behind them, without any layer: the embedding, and where it has a head
+  // also the final norm and the head.
+  static Result<std::shared_ptr<const Model>> load_ends(
+      std::shared_ptr<const Checkpoint> checkpoint, const ModelPlan& plan,
+      const TensorOverlay& overlay, const ModelOptions& options, bool has_head);
 
   const ModelSpec& spec() const { return spec_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
@@ -77,6 +89,8 @@ class Model {
  private:
   friend class Binder;
   Model(TargetSet targets, ModelDtype dtype) : targets_(targets), dtype_(dtype) {}
+  static std::shared_ptr<Model> unbound(std::shared_ptr<const Checkpoint> checkpoint,
+                                        const ModelPlan& plan, const ModelOptions& options);
 
   std::shared_ptr<const Checkpoint> checkpoint_;
   TargetSet targets_;
