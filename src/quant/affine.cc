@@ -39,16 +39,18 @@ AffineGrid grid_of(float least, float most, const AffineOptions& options) {
     return grid;
   }
   grid.scale = round_scale((most - least) / top, options.scale_layout);
-  grid.zero = static_cast<uint8_t>(std::clamp(std::nearbyint(-least / grid.scale), 0.0F, top));
+  grid.zero = static_cast<uint8_t>(
+      std::clamp(std::nearbyint(-least / grid.scale), static_cast<float>(options.least_zero), top));
   return grid;
 }
 
 }  // namespace
 
 float round_scale(float scale, Layout layout) {
-  // A group of zeros, or of values next to it, still needs a scale that a reader takes.
-  constexpr float kLeast = 6.2e-5F;  // the smallest normal F16
-  if (!(scale > kLeast)) return layout == Layout::kF32 && scale > 0 ? scale : kLeast;
+  // A group of zeros, or of values next to it, still needs a scale that a reader takes: a normal
+  // number of its type.
+  const float least = layout == Layout::kF16 ? 6.2e-5F : 1e-30F;
+  if (!(scale > least)) return least;
   if (layout == Layout::kF16) return to_float(to_half(std::min(scale, 65504.0F)));
   if (layout == Layout::kBF16) return to_float(to_bfloat16(scale));
   return scale;

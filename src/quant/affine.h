@@ -21,7 +21,8 @@ struct AffineOptions {
   int64_t group_columns = 128;  // 0: a row is one group
   bool is_symmetric = true;     // the zero is the middle code
   Layout scale_layout = Layout::kF16;
-  bool searches = true;  // for the range that loses least; false: from the least to the largest
+  uint8_t least_zero = 0;  // GPTQ's first format stores zeros less one: 1 is the least it can
+  bool searches = true;    // for the range that loses least; false: from the least to the largest
 };
 
 struct AffineGrid {

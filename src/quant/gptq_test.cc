@@ -81,7 +81,7 @@ TEST_F(Gptq, LosesFarLessThanRounding) {
   for (const int64_t group : {int64_t{0}, int64_t{32}, int64_t{128}}) {
     for (const bool is_symmetric : {true, false}) {
       SCOPED_TRACE(::testing::Message() << group << " " << is_symmetric);
-      const AffineOptions options{4, group, is_symmetric, Layout::kF16, true};
+      const AffineOptions options{4, group, is_symmetric, Layout::kF16, 0, true};
       const double rounded =
           loss(quantize_affine(problem_.weights, problem_.rows, problem_.cols, {}, options, exec_)
                    .values());
@@ -94,7 +94,7 @@ TEST_F(Gptq, LosesFarLessThanRounding) {
 }
 
 TEST_F(Gptq, GroupsFollowTheColumnOrder) {
-  const AffineCodes codes = gptq({4, 128, true, Layout::kF16, true}, true);
+  const AffineCodes codes = gptq({4, 128, true, Layout::kF16, 0, true}, true);
   const std::vector<int32_t> group = codes.group_of_columns();
   for (int64_t k = 0; k < codes.cols; ++k) {
     const auto column = static_cast<size_t>(codes.order[static_cast<size_t>(k)]);
@@ -103,10 +103,10 @@ TEST_F(Gptq, GroupsFollowTheColumnOrder) {
 }
 
 TEST_F(Gptq, IsTheSameOnAnyNumberOfThreads) {
-  const AffineCodes two = gptq({3, 128, false, Layout::kF16, true}, true);
+  const AffineCodes two = gptq({3, 128, false, Layout::kF16, 0, true}, true);
   ThreadPool one(1);
   exec_ = Exec(one);
-  const AffineCodes single = gptq({3, 128, false, Layout::kF16, true}, true);
+  const AffineCodes single = gptq({3, 128, false, Layout::kF16, 0, true}, true);
   EXPECT_EQ(two.codes, single.codes);
   EXPECT_EQ(two.scales, single.scales);
 }
@@ -123,7 +123,7 @@ TEST(Affine, ValuesOnTheGridStay) {
   for (int i = 0; i < 32; ++i)
     values.push_back(static_cast<float>(i % 16 - 8) * 0.25F);
   const AffineCodes codes =
-      quantize_affine(values, 1, 32, {}, {4, 32, true, Layout::kF16, true}, Exec(pool));
+      quantize_affine(values, 1, 32, {}, {4, 32, true, Layout::kF16, 0, true}, Exec(pool));
   EXPECT_EQ(codes.values(), values);
 }
 
@@ -132,8 +132,8 @@ TEST(Affine, ZerosAndTinyValuesHaveAGrid) {
   for (const float value : {0.0F, 1e-30F, -1e-38F}) {
     const std::vector<float> values(64, value);
     for (const bool is_symmetric : {true, false}) {
-      const AffineCodes codes =
-          quantize_affine(values, 1, 64, {}, {4, 32, is_symmetric, Layout::kF16, true}, Exec(pool));
+      const AffineCodes codes = quantize_affine(
+          values, 1, 64, {}, {4, 32, is_symmetric, Layout::kF16, 0, true}, Exec(pool));
       EXPECT_GT(codes.scales[0], 0);
       for (const float decoded : codes.values())
         EXPECT_EQ(decoded, 0);
