@@ -9,29 +9,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/write_all.h"
+
 namespace ingot {
-namespace {
-
-Status write_all(int fd, const std::byte* data, size_t size, off_t offset,
-                 const std::string& name) {
-  while (size > 0) {
-    const ssize_t count = ::pwrite(fd, data, size, offset);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      const int error = count == 0 ? ENOSPC : errno;
-      const auto code = error == ENOSPC ? StatusCode::kResourceExhausted : StatusCode::kIo;
-      return {code, fmt::format("{}: cannot write: {}{}", name, std::strerror(error),
-                                error == ENOSPC ? "; free some space and run again" : "")};
-    }
-    data += count;
-    offset += count;
-    size -= static_cast<size_t>(count);
-  }
-  return Status::ok();
-}
-
-}  // namespace
-
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   AtomicFile file;
   file.path_ = path;
@@ -58,7 +38,7 @@ AtomicFile::~AtomicFile() {
 }
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
-  INGOT_TRY(write_all(fd_, bytes.data(), bytes.size(), static_cast<off_t>(size_), path_.string()));
+  INGOT_TRY(write_all(fd_, bytes, size_, path_.string()));
   size_ += bytes.size();
   return Status::ok();
 }
@@ -69,7 +49,7 @@ Status AtomicFile::write(std::string_view text) {
 
 Status AtomicFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   INGOT_CHECK(offset + bytes.size() <= size_);
-  return write_all(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset), path_.string());
+  return write_all(fd_, bytes, offset, path_.string());
 }
 
 Status AtomicFile::commit() {

@@ -7,7 +7,7 @@
 
 #include "base/byte_reader.h"
 #include "base/check.h"
-#include "engine/checksum.h"
+#include "base/checksum.h"
 
 namespace ingot {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/checksum.h"
+#include "base/checksum.h"
 
 namespace ingot {
 namespace {

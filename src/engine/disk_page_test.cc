@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/checksum.h"
+#include "base/checksum.h"
 
 namespace ingot {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "engine/checksum.h"
+#include "base/checksum.h"
 #include "engine/disk_page.h"
 #include "engine/disk_page_file.h"
 

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "formats/gguf_test_bytes.h"
+#include "formats/gguf_writer.h"
 #include "formats/split_name.h"
 
 namespace ingot {

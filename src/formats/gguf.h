@@ -64,6 +64,8 @@ class GgufMetadata {
   // Keys in file order, and a value printed for people (arrays abbreviated).
   std::vector<std::string_view> keys() const;
   std::string describe(std::string_view key) const;
+  // As it stands in the file; null when there is none.
+  const GgufValue* find_value(std::string_view key) const;
 
  private:
   friend class GgufFile;
@@ -95,38 +97,5 @@ class GgufFile {
 
 std::optional<Layout> layout_of_ggml_type(uint32_t type);
 std::optional<uint32_t> ggml_type_of_layout(Layout layout);
-
-// Writes a GGUF v3 file through AtomicFile: set the key-values, add the tensors, write.
-class GgufWriter {
- public:
-  void set(std::string key, const std::string& value);
-  void set(std::string key, const char* value) { set(std::move(key), std::string(value)); }
-  void set(std::string key, bool value);
-  void set(std::string key, uint32_t value);
-  void set(std::string key, int32_t value);
-  void set(std::string key, uint64_t value);
-  void set(std::string key, float value);
-  void set(std::string key, const std::vector<std::string>& values);
-  void set(std::string key, const std::vector<int32_t>& values);
-  void set(std::string key, const std::vector<uint32_t>& values);
-  void set(std::string key, const std::vector<float>& values);
-  void set(std::string key, const std::vector<uint8_t>& values);
-  // The tensor's bytes must live until write().
-  void add(std::string name, const TensorView& tensor);
-  Status write(const std::filesystem::path& path) const;
-
- private:
-  struct KeyValue {
-    std::string key;
-    std::string encoded;  // type and value, as in the file
-  };
-  struct Named {
-    std::string name;
-    TensorView tensor;
-  };
-  void put(std::string key, std::string encoded);
-  std::vector<KeyValue> values_;
-  std::vector<Named> tensors_;
-};
 
 }  // namespace ingot

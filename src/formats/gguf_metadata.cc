@@ -82,9 +82,13 @@ bool GgufMetadata::has(std::string_view key) const {
 }
 
 Result<const GgufValue*> GgufMetadata::find(std::string_view key) const {
+  if (const GgufValue* value = find_value(key)) return value;
+  return Status::not_found("{}: no key {}", source_, quote_name(key));
+}
+
+const GgufValue* GgufMetadata::find_value(std::string_view key) const {
   const auto found = index_.find(key);
-  if (found == index_.end()) return Status::not_found("{}: no key {}", source_, quote_name(key));
-  return &values_[found->second].second;
+  return found == index_.end() ? nullptr : &values_[found->second].second;
 }
 
 Status GgufMetadata::type_error(std::string_view key, const GgufValue& value,

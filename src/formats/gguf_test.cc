@@ -9,6 +9,7 @@
 #include <random>
 
 #include "formats/gguf_test_bytes.h"
+#include "formats/gguf_writer.h"
 
 namespace ingot {
 namespace {

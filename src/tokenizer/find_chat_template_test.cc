@@ -7,6 +7,7 @@
 #include <string>
 
 #include "formats/gguf.h"
+#include "formats/gguf_writer.h"
 #include "tokenizer/chat_template.h"
 
 namespace ingot {

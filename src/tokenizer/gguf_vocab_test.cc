@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "formats/gguf.h"
+#include "formats/gguf_writer.h"
 #include "tokenizer/gguf_pre.h"
 #include "tokenizer/split_pattern.h"
 #include "tokenizer/tokenizer.h"

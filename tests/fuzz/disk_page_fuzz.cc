@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/checksum.h"
+#include "base/checksum.h"
 #include "engine/disk_page.h"
 
 namespace {

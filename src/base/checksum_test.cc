@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/checksum.h"
+#include "base/checksum.h"
 
 #include <gtest/gtest.h>
 
