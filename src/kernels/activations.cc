@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "kernels/activation_tiles.h"
+#include "kernels/input_rounding.h"
 
 namespace ingot {
 namespace {
@@ -33,39 +34,77 @@ void Activations::set(const float* x, int64_t tokens, int64_t cols) {
   cols_ = cols;
   for (Packed& packed : packed_)
     packed.is_ready = false;
-  for (const auto& ordered : ordered_)
-    ordered->order = nullptr;
+  for (const auto& variant : variants_)
+    variant->is_used = false;
 }
 
-const std::byte* Activations::rows(ActivationLayout layout, const Exec& exec,
-                                   const ColumnOrder* order) {
-  if (order == nullptr) return form(layout, x_, packed_, exec);
-  Ordered& input = ordered(*order, exec);
-  return form(layout, input.x.data(), input.forms, exec);
+PackedInput Activations::input(ActivationLayout layout, const Exec& exec, const ColumnOrder* order,
+                               const InputQuant& quant) {
+  if (order == nullptr && !quant.rounds()) return {form(layout, x_, packed_, exec), nullptr};
+  const float* x = order == nullptr ? x_ : ordered(*order, exec);
+  Variant& input = variant(order, quant);
+  if (!quant.rounds()) return {form(layout, x, input.forms, exec), nullptr};
+  // A layout that cannot hold the codes is packed from the rounded values.
+  const ActivationLayout rows = rows_of(layout);
+  const bool holds_codes = choose_round(rows, quant, targets_) != nullptr;
+  const ActivationLayout rounded = holds_codes ? rows : ActivationLayout::kF32;
+  if (!input.forms[static_cast<size_t>(rounded)].is_ready) round(rounded, x, input, exec);
+  const std::vector<float>& scales = input.scales[static_cast<size_t>(rounded)];
+  const auto* values = reinterpret_cast<const float*>(
+      input.forms[static_cast<size_t>(ActivationLayout::kF32)].begin());
+  return {form(layout, values, input.forms, exec), scales.empty() ? nullptr : scales.data()};
 }
 
-Activations::Ordered& Activations::ordered(const ColumnOrder& order, const Exec& exec) {
-  INGOT_CHECK(order.size() == static_cast<size_t>(cols_));
-  Ordered* free = nullptr;
-  for (const auto& ordered : ordered_) {
-    if (ordered->order == &order) return *ordered;
-    if (ordered->order == nullptr) free = ordered.get();
+Activations::Variant& Activations::variant(const ColumnOrder* order, const InputQuant& quant) {
+  Variant* free = nullptr;
+  for (const auto& variant : variants_) {
+    if (!variant->is_used) {
+      free = variant.get();
+    } else if (variant->order == order && variant->quant == quant) {
+      return *variant;
+    }
   }
-  if (free == nullptr) free = ordered_.emplace_back(std::make_unique<Ordered>()).get();
-  free->order = &order;
+  if (free == nullptr) free = variants_.emplace_back(std::make_unique<Variant>()).get();
+  free->is_used = true;
+  free->order = order;
+  free->quant = quant;
   for (Packed& packed : free->forms)
     packed.is_ready = false;
+  for (std::vector<float>& scales : free->scales)
+    scales.clear();
+  return *free;
+}
+
+const float* Activations::ordered(const ColumnOrder& order, const Exec& exec) {
+  INGOT_CHECK(order.size() == static_cast<size_t>(cols_));
+  Variant& input = variant(&order, {});
+  Packed& state = input.forms[static_cast<size_t>(ActivationLayout::kF32)];
+  if (state.is_ready) return input.x.data();
   const auto size = static_cast<size_t>(tokens_ * cols_);
-  if (free->x.size() < size) free->x.resize(size);
+  if (input.x.size() < size) input.x.resize(size);
   exec.for_ranges(tokens_, 1, [&](int64_t begin, int64_t end) {
     for (int64_t token = begin; token < end; ++token) {
       const float* from = x_ + token * cols_;
-      float* to = free->x.data() + token * cols_;
+      float* to = input.x.data() + token * cols_;
       for (int64_t i = 0; i < cols_; ++i)
         to[i] = from[order[static_cast<size_t>(i)]];
     }
   });
-  return *free;
+  state.is_ready = true;
+  return input.x.data();
+}
+
+void Activations::round(ActivationLayout layout, const float* x, Variant& input, const Exec& exec) {
+  Packed& packed = input.forms[static_cast<size_t>(layout)];
+  packed.reserve(activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_));
+  std::vector<float>& scales = input.scales[static_cast<size_t>(layout)];
+  const int64_t spans = (cols_ + kScaleColumns - 1) / kScaleColumns;
+  if (layout == ActivationLayout::kQ8G32) scales.resize(static_cast<size_t>(tokens_));
+  if (layout == ActivationLayout::kBF16) scales.resize(static_cast<size_t>(tokens_ * spans));
+  const RoundKernel* kernel = choose_round(layout, input.quant, targets_);
+  const RoundArgs args{x, cols_, &input.quant, packed.begin(), scales.data()};
+  exec.for_ranges(tokens_, 1, [&](int64_t begin, int64_t end) { kernel->run(args, begin, end); });
+  packed.is_ready = true;
 }
 
 const std::byte* Activations::form(ActivationLayout layout, const float* x, Forms& forms,

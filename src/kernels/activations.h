@@ -13,6 +13,7 @@
 #include "kernels/activation_layout.h"
 #include "kernels/exec.h"
 #include "kernels/target.h"
+#include "tensor/input_quant.h"
 #include "tensor/quant_tensor.h"
 
 namespace ingot {
@@ -49,6 +50,13 @@ struct PackKernel {
 std::span<const PackKernel> pack_kernels();
 const PackKernel* choose_pack(ActivationLayout layout, TargetSet targets);
 
+// Rows as a kernel reads them, and the scales that go with rounded ones (see input_rounding.h);
+// null where there are none.
+struct PackedInput {
+  const std::byte* rows;
+  const float* scales;
+};
+
 // x with its packed forms, made on first use. Buffers are kept between steps. Engine thread only.
 class Activations {
  public:
@@ -58,7 +66,13 @@ class Activations {
   // Rows of the asked layout, packed now if they are not yet; where an order is given, column i is
   // x's column order[i]. Orders are told apart by their address.
   const std::byte* rows(ActivationLayout layout, const Exec& exec,
-                        const ColumnOrder* order = nullptr);
+                        const ColumnOrder* order = nullptr) {
+    return input(layout, exec, order, {}).rows;
+  }
+  // The same of inputs rounded in some way. Weights that want one input in different ways have each
+  // its own rows.
+  PackedInput input(ActivationLayout layout, const Exec& exec, const ColumnOrder* order,
+                    const InputQuant& quant);
   const float* x() const { return x_; }
   int64_t tokens() const { return tokens_; }
   int64_t cols() const { return cols_; }
@@ -76,16 +90,22 @@ class Activations {
     std::byte* begin();  // on a cache line
   };
   using Forms = std::array<Packed, kActivationLayouts>;
-  struct Ordered {
-    const ColumnOrder* order = nullptr;  // null: free, its buffers wait for the next
-    std::vector<float> x;
+  // The input with its columns in an order, or rounded, or both.
+  struct Variant {
+    bool is_used = false;  // not: its buffers wait for the next
+    const ColumnOrder* order = nullptr;
+    InputQuant quant;
+    std::vector<float> x;  // ordered, before it is rounded
     Forms forms;
+    std::array<std::vector<float>, kActivationLayouts> scales;
   };
-  Ordered& ordered(const ColumnOrder& order, const Exec& exec);
+  Variant& variant(const ColumnOrder* order, const InputQuant& quant);
+  const float* ordered(const ColumnOrder& order, const Exec& exec);
+  void round(ActivationLayout layout, const float* x, Variant& variant, const Exec& exec);
   const std::byte* form(ActivationLayout layout, const float* x, Forms& forms, const Exec& exec);
 
   Forms packed_;
-  std::vector<std::unique_ptr<Ordered>> ordered_;
+  std::vector<std::unique_ptr<Variant>> variants_;
 };
 
 }  // namespace ingot

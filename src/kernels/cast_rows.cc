@@ -5,6 +5,7 @@
 
 #include "blocks/elements.h"
 #include "kernels/decode_rows.h"
+#include "tensor/quant_tensor.h"
 
 namespace ingot {
 
@@ -22,8 +23,12 @@ PanelSource CastRows::rows(int64_t begin, int64_t end) {
   floats_.resize(static_cast<size_t>(cols));
   bytes_.resize(static_cast<size_t>(count * row_bytes_));
   for (int64_t row = 0; row < count; ++row) {
-    decode_values(source_.layout, source_.weights + (begin + row) * source_.row_bytes, cols,
-                  floats_.data());
+    if (source_.quant != nullptr) {
+      dequantize_row(*source_.quant, begin + row, floats_);
+    } else {
+      decode_values(source_.layout, source_.weights + (begin + row) * source_.row_bytes, cols,
+                    floats_.data());
+    }
     const auto out = std::span(bytes_).subspan(static_cast<size_t>(row * row_bytes_),
                                                static_cast<size_t>(row_bytes_));
     if (layout_ == Layout::kBF16) {  // the inputs' way is the fast one

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a float weight rounded to F16 or BF16 on their way into panels, a panel's worth at a
-// time: the matrix is never in memory in a third form. Single thread.
+// Rows of a float weight rounded to F16 or BF16 on their way into panels, or of a quantized one
+// decoded to floats, a panel's worth at a time: the matrix is never in memory in a third form.
+// Single thread.
 #pragma once
 
 #include <cstddef>

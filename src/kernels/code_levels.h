@@ -36,4 +36,10 @@ inline constexpr int8_t kNf4High[16] = {-127, -89, -67, -51, -37, -24, -12, 0,
 inline constexpr int8_t kNf4Low[16] = {0,  75, 40, 108, 112, 68, 56,  0,
                                        14, 56, 33, 117, 124, 58, 104, 0};
 
+// FP4 of bitsandbytes, which is not E2M1, in the same way and exactly: in units of 1 / 192.
+inline constexpr float kBnbFp4Unit = 192;
+inline constexpr int8_t kBnbFp4High[16] = {0, 0, 1, 1, 0, 0, 0, 0, 0, -1, -1, -2, -1, -1, -1, -1};
+inline constexpr int8_t kBnbFp4Low[16] = {0, 1,   0, 64, 64, 96, 32, 48,
+                                          0, 127, 0, 64, 64, 32, 96, 80};
+
 }  // namespace ingot

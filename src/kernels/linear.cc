@@ -21,6 +21,29 @@ int64_t panels_of(int64_t rows) {
   return (rows + kPanelRows - 1) / kPanelRows;
 }
 
+// Of a quantized weight that a packing of floats takes; kU8 where the packing has its codes.
+Layout decoded_layout(Packing packing) {
+  if (packing == Packing::kF32) return Layout::kF32;
+  const bool is_bf16 = packing == Packing::kBF16 || packing == Packing::kBF16Pairs;
+  return is_bf16 ? Layout::kBF16 : Layout::kU8;
+}
+
+std::shared_ptr<const std::vector<float>> sums_of_rows(const QuantTensor& weights,
+                                                       const Exec& exec) {
+  auto sums = std::make_shared<std::vector<float>>(static_cast<size_t>(weights.matrix_rows()));
+  exec.for_ranges(weights.matrix_rows(), 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> row(static_cast<size_t>(weights.cols));
+    for (int64_t i = begin; i < end; ++i) {
+      dequantize_row(weights, i, row);
+      double sum = 0;
+      for (const float weight : row)
+        sum += static_cast<double>(weight);
+      (*sums)[static_cast<size_t>(i)] = static_cast<float>(sum);
+    }
+  });
+  return sums;
+}
+
 }  // namespace
 
 Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bias,
@@ -70,15 +93,7 @@ Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bi
 Result<Linear> Linear::bind(const QuantTensor& weights, std::span<const float> bias,
                             TargetSet targets, WeightMemory& memory, const Exec& exec) {
   INGOT_TRY(weights.check());
-  const QuantScheme& scheme = weights.scheme;
   const Packing packing = packing_of(weights, targets);
-  if (packing == Packing::kRows) {
-    return Status::unsupported(
-        "no kernel has weights of {} bits with {} columns a group and {} a row; groups must be "
-        "multiples of {}",
-        scheme.bits, scheme.group_columns, weights.cols,
-        scheme.meaning == CodeMeaning::kE4m3 ? kSpanColumns : kRunColumns);
-  }
   Linear linear;
   linear.rows_ = weights.matrix_rows();
   linear.cols_ = weights.cols;
@@ -88,14 +103,19 @@ Result<Linear> Linear::bind(const QuantTensor& weights, std::span<const float> b
   }
   linear.kernel_ = choose_linear(packing, targets);
   linear.bias_ = bias;
-  linear.column_order_ = weights.column_order;
+  linear.input_ = weights.input;
+  const Layout used = decoded_layout(packing);
+  linear.is_decoded_ = used != Layout::kU8;
+  if (!linear.is_decoded_) linear.column_order_ = weights.column_order;
+  if (packing == Packing::kGroupsNvfp4) linear.scale_ = weights.tensor_scale;
+  if (weights.input.has_zero()) linear.sums_ = sums_of_rows(weights, exec);
   INGOT_TRY(linear.pack({.layout = Layout::kU8,
                          .weights = nullptr,
                          .row_bytes = 0,
                          .rows = linear.rows_,
                          .cols = linear.cols_,
                          .quant = &weights},
-                        Layout::kU8, targets, memory, exec));
+                        used, targets, memory, exec));
   return linear;
 }
 
@@ -124,20 +144,51 @@ Status Linear::pack(const PanelSource& source, Layout layout, TargetSet targets,
                               info(layout).name);
 }
 
-LinearArgs Linear::args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
+// Bias, scale and zero points of inputs wait for the sums where a kernel does not know of them.
+struct Linear::Call {
+  LinearArgs args;
+  const float* shifts = nullptr;  // scale * zero of each token
+  const float* bias = nullptr;
+  bool is_finished = true;  // by the kernel
+};
+
+Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
   INGOT_CHECK(is_bound() && x.cols() == cols_ && y_stride >= rows_);
-  return {
+  const ActivationLayout layout = kernel_->activation_of(x.tokens());
+  const PackedInput input = x.input(layout, exec, column_order_.get(), input_);
+  const bool is_int8 = input_.kind == InputKind::kInt8;
+  Call call;
+  call.bias = bias_.empty() ? nullptr : bias_.data();
+  call.is_finished = scale_ == 1 && sums_ == nullptr;
+  // Codes only: rounded floats have their zero points taken off.
+  if (sums_ != nullptr && is_int8) call.shifts = input.scales;
+  call.args = {
       .layout = layout_,
       .weights = weights_,
       .weight_stride = weight_stride_,
       .rows = rows_,
       .cols = cols_,
-      .x = x.rows(kernel_->activation_of(x.tokens()), exec, column_order_.get()),
+      .x = input.rows,
       .tokens = x.tokens(),
       .y = y,
       .y_stride = y_stride,
-      .bias = bias_.empty() ? nullptr : bias_.data(),
+      .bias = call.is_finished ? call.bias : nullptr,
+      .x_scales = is_int8 ? nullptr : input.scales,
   };
+  return call;
+}
+
+void Linear::run_rows(const Call& call, int64_t begin, int64_t end) const {
+  kernel_->run(call.args, begin, end);
+  if (call.is_finished) return;
+  for (int64_t token = 0; token < call.args.tokens; ++token) {
+    float* y = call.args.y + token * call.args.y_stride;
+    for (int64_t row = begin; row < end; ++row) {
+      y[row] *= scale_;
+      if (call.shifts != nullptr) y[row] -= call.shifts[token] * (*sums_)[static_cast<size_t>(row)];
+      if (call.bias != nullptr) y[row] += call.bias[row];
+    }
+  }
 }
 
 void Linear::run(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
@@ -147,18 +198,19 @@ void Linear::run(const Exec& exec, Activations& x, float* y, int64_t y_stride) c
 
 void run_linears(const Exec& exec, Activations& x, std::span<const LinearOutput> outputs) {
   INGOT_CHECK(outputs.size() <= kMostLinearsTogether);
-  std::array<LinearArgs, kMostLinearsTogether> args;
+  std::array<Linear::Call, kMostLinearsTogether> calls;
   int64_t panels = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    args[i] = outputs[i].linear->args(exec, x, outputs[i].y, outputs[i].y_stride);
-    panels += panels_of(args[i].rows);
+    calls[i] = outputs[i].linear->call(exec, x, outputs[i].y, outputs[i].y_stride);
+    panels += panels_of(calls[i].args.rows);
   }
   exec.for_chunks(panels, kPanelsTogether, [&](int64_t begin, int64_t end) {
     for (size_t i = 0; i < outputs.size() && end > 0; ++i) {
-      const int64_t own = panels_of(args[i].rows);
+      const int64_t rows = calls[i].args.rows;
+      const int64_t own = panels_of(rows);
       if (begin < own) {
-        outputs[i].linear->kernel_->run(args[i], std::max<int64_t>(begin, 0) * kPanelRows,
-                                        std::min(end * kPanelRows, args[i].rows));
+        outputs[i].linear->run_rows(calls[i], std::max<int64_t>(begin, 0) * kPanelRows,
+                                    std::min(end * kPanelRows, rows));
       }
       begin -= own;
       end -= own;

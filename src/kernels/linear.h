@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "blocks/layout.h"
 #include "kernels/activations.h"
@@ -32,6 +33,8 @@ struct LinearArgs {
   float* y;  // [tokens, y_stride]; written at columns [begin, end)
   int64_t y_stride;
   const float* bias;  // [rows] or null
+  // Of inputs that are codes, [tokens][cols / 128, rounded up], or null: for kF8Pairs.
+  const float* x_scales = nullptr;
 };
 
 struct LinearKernel {
@@ -76,12 +79,14 @@ class Linear {
                              TargetSet targets, WeightMemory& memory, const Exec& exec,
                              const BindOptions& options = {});
 
-  // The same of a weight whose scales lie apart; it is always packed.
+  // The same of a weight whose scales lie apart; it is always packed. Schemes that no packing has
+  // are decoded to floats as they are packed (see is_decoded).
   static Result<Linear> bind(const QuantTensor& weights, std::span<const float> bias,
                              TargetSet targets, WeightMemory& memory, const Exec& exec);
 
   bool is_bound() const { return kernel_ != nullptr; }
   bool is_packed() const { return kernel_->packing != Packing::kRows; }
+  bool is_decoded() const { return is_decoded_; }
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
   size_t weight_bytes() const { return weight_bytes_; }  // read by a step of one token
@@ -92,7 +97,9 @@ class Linear {
  private:
   Status pack(const PanelSource& source, Layout layout, TargetSet targets, WeightMemory& memory,
               const Exec& exec);
-  LinearArgs args(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
+  struct Call;  // one run of it
+  Call call(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
+  void run_rows(const Call& call, int64_t begin, int64_t end) const;
 
   const LinearKernel* kernel_ = nullptr;
   Layout layout_ = Layout::kF32;
@@ -101,8 +108,12 @@ class Linear {
   size_t weight_bytes_ = 0;
   std::span<const float> bias_;
   std::shared_ptr<const ColumnOrder> column_order_;  // of the inputs, or null
+  InputQuant input_;                                 // how they are rounded
+  float scale_ = 1;                                  // of all outputs, before the bias
+  std::shared_ptr<const std::vector<float>> sums_;   // of each row's weights, for zero points
   int64_t rows_ = 0;
   int64_t cols_ = 0;
+  bool is_decoded_ = false;
 
   friend void run_linears(const Exec& exec, Activations& x,
                           std::span<const struct LinearOutput> outputs);

@@ -19,6 +19,10 @@ std::vector<float> inputs_of(const LinearArgs& args, int64_t token, Packing pack
         info(packing).activation == ActivationLayout::kBF16
             ? to_float(reinterpret_cast<const BFloat16*>(args.x)[token * width + col])
             : reinterpret_cast<const float*>(args.x)[token * args.cols + col];
+    if (args.x_scales != nullptr) {
+      const int64_t spans = (args.cols + kSpanColumns - 1) / kSpanColumns;
+      x[static_cast<size_t>(col)] *= args.x_scales[token * spans + col / kSpanColumns];
+    }
   }
   return x;
 }

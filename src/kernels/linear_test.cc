@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "blocks/elements.h"
+#include "kernels/input_rounding.h"
 #include "kernels/test_quant.h"
 #include "kernels/test_random.h"
 
@@ -444,6 +445,158 @@ TEST(Linear, SortedColumnsTakeSortedInputs) {
       }
       slack *= static_cast<double>(largest) / 127 * 0.51;
       ASSERT_NEAR(y[static_cast<size_t>(token * plain.rows + row)], sum, slack);
+    }
+  }
+}
+
+std::vector<TargetSet> target_sets() {
+  const TargetSet all = TargetSet::of_this_machine();
+  const TargetSet without_bf16 = all.without(Target::kAmx).without(Target::kAvx512Bf16);
+  return {all, without_bf16, without_bf16.without(Target::kAvx512), TargetSet::scalar_only()};
+}
+
+std::vector<float> outputs_of(const QuantTensor& tensor, const Problem& problem,
+                              TargetSet targets) {
+  WeightMemory memory;
+  ThreadPool pool(2);
+  const Exec exec(pool);
+  const auto linear = Linear::bind(tensor, problem.bias, targets, memory, exec);
+  EXPECT_TRUE(linear.is_ok()) << linear.status().message();
+  Activations input(targets);
+  input.set(problem.x.data(), problem.tokens, problem.cols);
+  std::vector<float> y = poisoned(problem.tokens * problem.rows);
+  linear->run(exec, input, y.data(), problem.rows);
+  return y;
+}
+
+// W8A8 and FP8: the products of what the inputs are rounded to, and nothing else rounded but sums.
+// A token's outputs are the same when it comes alone.
+TEST(Linear, RoundedInputsAreMultipliedAsTheyAre) {
+  Random random(test_seed());
+  const InputQuant int8{.kind = InputKind::kInt8};
+  const InputQuant fp8{.kind = InputKind::kE4m3};
+  std::vector<std::pair<Packing, InputQuant>> cases = {
+      {Packing::kGroups8Zero, int8}, {Packing::kF8, fp8}, {Packing::kF8, fp8}};
+  cases.back().second.block = 128;
+  for (const bool is_static : {false, true}) {
+    InputQuant quant = int8;
+    quant.is_symmetric = false;
+    if (is_static) quant.scale = 0.03F, quant.zero = 21;
+    cases.emplace_back(Packing::kGroups8Zero, quant);
+  }
+  for (auto& [packing, quant] : cases) {
+    const Problem problem(random, Kind{Layout::kU8, packing}, 37, 416, 45);
+    QuantTensor tensor = problem.quant->tensor;
+    tensor.input = quant;
+    std::vector<float> rounded(problem.x.size());
+    choose_round(ActivationLayout::kF32, quant, TargetSet::scalar_only())
+        ->run(
+            {problem.x.data(), 416, &quant, reinterpret_cast<std::byte*>(rounded.data()), nullptr},
+            0, problem.tokens);
+    for (const TargetSet targets : target_sets()) {
+      SCOPED_TRACE(fmt::format("{} on {}", info(packing).name, targets.to_string()));
+      const std::vector<float> y = outputs_of(tensor, problem, targets);
+      for (int64_t token = 0; token < problem.tokens; ++token) {
+        for (int64_t row = 0; row < problem.rows; ++row) {
+          double sum = static_cast<double>(problem.bias[static_cast<size_t>(row)]);
+          double magnitude = std::fabs(sum);
+          float largest = 0;
+          double weights = 0;
+          for (int64_t col = 0; col < problem.cols; ++col) {
+            const auto x = static_cast<double>(rounded[static_cast<size_t>(token * 416 + col)]);
+            const auto w = static_cast<double>(problem.weight(row, col));
+            sum += w * x;
+            magnitude += std::fabs(w * x);
+            weights += std::fabs(w);
+            largest = std::max(largest, static_cast<float>(std::fabs(x)));
+          }
+          // Zero points come off sums that are up to twice the largest input times the weights.
+          if (quant.has_zero()) magnitude += 4 * weights * static_cast<double>(largest);
+          ASSERT_NEAR(y[static_cast<size_t>(token * problem.rows + row)], sum,
+                      static_cast<double>(kEpsilon) * 416 * magnitude)
+              << "token " << token << " row " << row;
+        }
+      }
+      Problem alone = problem;
+      alone.tokens = 1;
+      alone.x.erase(alone.x.begin(), alone.x.begin() + 44 * 416);
+      const std::vector<float> last = outputs_of(tensor, alone, targets);
+      EXPECT_TRUE(std::equal(last.begin(), last.end(), y.begin() + 44 * problem.rows));
+    }
+  }
+}
+
+// e2m1 with an e4m3 scale for 16 columns and one for all: the packing of GGUF's NVFP4.
+TEST(Linear, ScalesOfSixteenColumnsAndOfTheTensorAreKept) {
+  Random random(test_seed());
+  RandomQuant quant;
+  QuantTensor& tensor = quant.tensor;
+  tensor.rows = 24;
+  tensor.cols = 352;
+  tensor.scheme = {CodeMeaning::kE2m1, CodeOrder::kRows, 4, 16};
+  tensor.tensor_scale = 1 / 1234.5F;
+  for (int64_t i = 0; i < tensor.rows * tensor.cols / 2; ++i)
+    quant.codes.push_back(static_cast<std::byte>(random.whole(0, 255)));
+  tensor.codes = quant.codes;
+  for (int64_t i = 0; i < tensor.rows * tensor.groups(); ++i) {  // zero, denormals and all others
+    const auto code = static_cast<uint8_t>(random.whole(0, 126));
+    tensor.scales.push_back(to_float(Float8E4M3{code}) / 1234.5F);
+  }
+  EXPECT_EQ(packing_of(tensor), Packing::kGroupsNvfp4);
+  Problem problem(random, Kind{Layout::kF32}, 24, 352, 352);
+  std::ranges::fill(problem.x, 0.0F);
+  for (size_t i = 0; i < 352; ++i)
+    problem.x[i * 352 + i] = 1;  // brings out a column
+  for (const TargetSet targets : target_sets()) {
+    SCOPED_TRACE(targets.to_string());
+    const std::vector<float> y = outputs_of(tensor, problem, targets);
+    std::vector<float> row(352);
+    for (int64_t r = 0; r < 24; ++r) {
+      dequantize_row(tensor, r, row);
+      for (size_t col = 0; col < 352; ++col) {
+        const float bias = problem.bias[static_cast<size_t>(r)];
+        ASSERT_NEAR(y[col * 24 + static_cast<size_t>(r)], row[col] + bias,
+                    4 * kEpsilon * (std::fabs(row[col]) + std::fabs(bias)));
+      }
+    }
+  }
+}
+
+// Groups that are no multiples of 32, scales that are no powers: decoded, and nothing is lost.
+TEST(Linear, SchemesWithoutAPackingAreDecodedToFloats) {
+  Random random(test_seed());
+  WeightMemory memory;
+  ThreadPool pool(2);
+  const Exec exec(pool);
+  for (const auto meaning : {CodeMeaning::kAffine, CodeMeaning::kE4m3, CodeMeaning::kE5m2}) {
+    RandomQuant quant;
+    QuantTensor& tensor = quant.tensor;
+    tensor.rows = 20;
+    tensor.cols = 72;
+    tensor.scheme = {meaning, CodeOrder::kRows, 8, 24};
+    for (int64_t i = 0; i < tensor.rows * tensor.cols; ++i)
+      quant.codes.push_back(static_cast<std::byte>(random.whole(0, 120)));
+    tensor.codes = quant.codes;
+    tensor.scales.assign(60, meaning == CodeMeaning::kE5m2 ? 0.25F : 0.3F);
+    tensor.zeros.assign(60, 77);
+    Problem problem(random, Kind{Layout::kF32}, 20, 72, 3);
+    for (int64_t row = 0; row < 20; ++row)
+      dequantize_row(tensor, row,
+                     std::span(problem.decoded).subspan(static_cast<size_t>(row * 72), 72));
+    for (const TargetSet targets : target_sets()) {
+      const auto linear = Linear::bind(tensor, {}, targets, memory, exec);
+      ASSERT_TRUE(linear.is_ok()) << linear.status().message();
+      EXPECT_TRUE(linear->is_decoded());
+      const ActivationLayout activation = linear->kernel().activation;
+      const std::vector<float> y = outputs_of(tensor, problem, targets);
+      for (int64_t i = 0; i < 60; ++i) {
+        const int64_t row = i % 20;
+        double sum = static_cast<double>(problem.bias[static_cast<size_t>(row)]);
+        for (int64_t col = 0; col < 72; ++col)
+          sum += static_cast<double>(problem.weight(row, col)) *
+                 static_cast<double>(problem.input(i / 20, col));
+        ASSERT_NEAR(y[static_cast<size_t>(i)], sum, bound(problem, i / 20, row, activation));
+      }
     }
   }
 }

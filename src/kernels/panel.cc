@@ -2,6 +2,7 @@
 #include "kernels/panel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/float_types.h"
@@ -17,6 +18,8 @@ constexpr auto kX8G32 = ActivationLayout::kQ8G32;
 constexpr auto kX8G256 = ActivationLayout::kQ8G256;
 constexpr int64_t kHalves = kPanelRows * 2;  // bytes of one half per row
 constexpr int64_t kWords = kPanelRows * 4;
+constexpr int64_t kNvfp4Columns = 16;        // that one of its scales covers
+constexpr float kLevelSlack = 1.0F / 16256;  // of a level, whose table is of two bytes
 
 // In the order of Packing. For blocks, the scales are one struct per 256 columns.
 constexpr PackingInfo kPackings[] = {
@@ -49,6 +52,8 @@ constexpr PackingInfo kPackings[] = {
     {Packing::kGroups8Zero, "groups8zero", kX8G32, 8, 0, nullptr, 32, kWords, ScaleForm::kZeros},
     {Packing::kGroupsNf4, "groups_nf4", kX8G32, 4, 0, kNf4High, 32, kWords, ScaleForm::kFloats,
      kNf4Low},
+    {Packing::kGroupsBnbFp4, "groups_bnb_fp4", kX8G32, 4, 0, kBnbFp4High, 32, kWords,
+     ScaleForm::kFloats, kBnbFp4Low},
     {Packing::kBlocks2Min, "blocks2min", kX8G256, 2, 0, nullptr, 16, sizeof(BlockScales4),
      ScaleForm::kBlocks},
     {Packing::kBlocks3, "blocks3", kX8G256, 3, 4, nullptr, 16, sizeof(BlockScales16),
@@ -83,12 +88,32 @@ bool is_plain(const QuantTensor& tensor) {
                              [](float scale) { return to_float(to_half(scale)) == scale; });
 }
 
-bool is_nf4(const std::vector<float>& levels) {
+// Whether a table of two bytes a level stands for these levels.
+bool are_levels(const std::vector<float>& levels, const int8_t* high, const int8_t* low,
+                float unit) {
   for (size_t i = 0; i < 16; ++i) {
-    const float level = static_cast<float>(128 * kNf4High[i] + kNf4Low[i]) / kNf4Unit;
-    if (!(std::fabs(levels[i] - level) < 1.0F / kNf4Unit)) return false;
+    const float level = static_cast<float>(128 * high[i] + low[i]) / unit;
+    if (!(std::fabs(levels[i] - level) < kLevelSlack)) return false;
   }
   return true;
+}
+
+// Powers of two that an exponent of 8 bits says.
+bool has_powers(const QuantTensor& tensor) {
+  constexpr uint32_t kLeast = 0x400000;  // 2^-127, a denormal
+  return std::ranges::all_of(tensor.scales, [](float scale) {
+    const auto bits = std::bit_cast<uint32_t>(scale);
+    return bits == kLeast || (bits != 0 && (bits & 0x807FFFFFu) == 0);
+  });
+}
+
+// Scales that are e4m3 times one number, but for its rounding.
+bool has_e4m3_scales(const QuantTensor& tensor) {
+  return std::ranges::all_of(tensor.scales, [&](float scale) {
+    const float wanted = scale / tensor.tensor_scale;
+    const float found = to_float(to_float8_e4m3(wanted));
+    return wanted >= 0 && std::fabs(found - wanted) <= 1e-6F * wanted;
+  });
 }
 
 int bits_at(const std::byte* line, int64_t row, int64_t column, int shift, int mask) {
@@ -183,7 +208,10 @@ bool outgrows_file(Layout layout) {
   return panel_shape(packing, kWide).panel > file + file / 10;
 }
 
-Packing packing_of(const QuantTensor& tensor, TargetSet targets) {
+namespace {
+
+// A scheme's own packing; kRows where there is none.
+Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets) {
   const QuantScheme& scheme = tensor.scheme;
   const bool is_one = tensor.groups() == 1;
   if (scheme.meaning == CodeMeaning::kE4m3) {
@@ -192,13 +220,19 @@ Packing packing_of(const QuantTensor& tensor, TargetSet targets) {
     if (!fills || scheme.bits != 8) return Packing::kRows;
     return targets.has(Target::kAvx512Bf16) ? Packing::kF8Pairs : Packing::kF8;
   }
-  const bool fills =
-      tensor.cols % kRunColumns == 0 && (is_one || scheme.group_columns % kRunColumns == 0);
-  if (!fills) return Packing::kRows;
+  if (tensor.cols % kRunColumns != 0) return Packing::kRows;
+  if (scheme.meaning == CodeMeaning::kE2m1 && scheme.group_columns == kNvfp4Columns && !is_one)
+    return has_e4m3_scales(tensor) ? Packing::kGroupsNvfp4 : Packing::kRows;
+  if (!is_one && scheme.group_columns % kRunColumns != 0) return Packing::kRows;
   if (scheme.meaning == CodeMeaning::kE2m1)
-    return scheme.bits == 4 ? Packing::kGroupsFp4 : Packing::kRows;
-  if (scheme.meaning == CodeMeaning::kLevels)
-    return scheme.bits == 4 && is_nf4(tensor.levels) ? Packing::kGroupsNf4 : Packing::kRows;
+    return has_powers(tensor) ? Packing::kGroupsFp4 : Packing::kRows;
+  if (scheme.meaning == CodeMeaning::kLevels) {
+    if (are_levels(tensor.levels, kNf4High, kNf4Low, kNf4Unit)) return Packing::kGroupsNf4;
+    if (are_levels(tensor.levels, kBnbFp4High, kBnbFp4Low, kBnbFp4Unit))
+      return Packing::kGroupsBnbFp4;
+    return Packing::kRows;
+  }
+  if (scheme.meaning != CodeMeaning::kAffine) return Packing::kRows;
   // Kernels may take zero points off codes within a byte.
   if (scheme.bits <= 4 && std::ranges::any_of(tensor.zeros, [](uint8_t zero) { return zero > 16; }))
     return Packing::kRows;
@@ -214,6 +248,19 @@ Packing packing_of(const QuantTensor& tensor, TargetSet targets) {
     default:
       return Packing::kRows;
   }
+}
+
+}  // namespace
+
+Packing packing_of(const QuantTensor& tensor, TargetSet targets) {
+  const Packing packing = packing_of_codes(tensor, targets);
+  if (packing != Packing::kRows) return packing;
+  // Few significant bits, and a scale that adds none.
+  const bool is_narrow = tensor.scheme.meaning == CodeMeaning::kE2m1 ||
+                         tensor.scheme.meaning == CodeMeaning::kE4m3 ||
+                         tensor.scheme.meaning == CodeMeaning::kE5m2;
+  if (!is_narrow || !has_powers(tensor)) return Packing::kF32;
+  return packing_of(Layout::kBF16, tensor.cols, targets);
 }
 
 bool is_e4m3(Packing packing) {

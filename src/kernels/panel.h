@@ -56,7 +56,8 @@ enum class Packing : uint8_t {
   kGroups3Zero,
   kGroups4Zero,
   kGroups8Zero,
-  kGroupsNf4,  // 16 levels of two bytes, the scale in full
+  kGroupsNf4,     // 16 levels of two bytes, the scale in full
+  kGroupsBnbFp4,  // the same with other levels
   // Whole scales for every 16 or 32 columns times one float for 256, by inputs in groups of 256.
   kBlocks2Min,
   kBlocks3,
@@ -107,7 +108,8 @@ Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::s
 // only the index is in the file.
 bool outgrows_file(Layout layout);
 
-// The same of a weight whose scales lie apart; kRows where there is none.
+// The same of a weight whose scales lie apart. Schemes without a packing of their own take one of
+// floats that loses nothing: bf16 for narrow floats times powers of two, else f32.
 struct QuantTensor;
 Packing packing_of(const QuantTensor& tensor, TargetSet targets = TargetSet::scalar_only());
 // Whether only such weights have it.

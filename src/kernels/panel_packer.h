@@ -183,7 +183,7 @@ void pack_quant_groups(const QuantTensor& tensor, const PackingInfo& facts, cons
       uint8_t codes[32];
       const int64_t from = file_row(tensor, first_row + row);
       read_run_codes<Bits>(tensor, from, i, codes);
-      write_scale(tensor, from, i, facts.form, row, scales);
+      write_scale(tensor, from, i, facts, row, scales);
       write_run<Bits>(codes, run, row);
     }
   }
@@ -216,6 +216,7 @@ void pack_panel(const PanelSource& source, const PackingInfo& facts, const Panel
     case Packing::kGroups4Zero:
     case Packing::kGroups8Zero:
     case Packing::kGroupsNf4:
+    case Packing::kGroupsBnbFp4:
       break;  // of no layout
     case Packing::kF32:
       return pack_elements<uint32_t>(source, first_row, rows, out);

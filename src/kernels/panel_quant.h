@@ -103,24 +103,43 @@ inline uint16_t to_half_bits(float value) {
   return static_cast<uint16_t>(sign | ((mantissa | 0x400) >> (1 - exponent)));
 }
 
-inline void write_scale(const QuantTensor& tensor, int64_t row, int64_t run, ScaleForm form,
-                        int64_t lane, std::byte* scales) {
+// The bits of the e4m3 nearest to a value that is one but for its rounding, and not negative.
+inline uint8_t to_e4m3_bits(float value) {
+  if (value < 0x1p-6F) return static_cast<uint8_t>(value * 512 + 0.5F);  // denormals: steps of 2^-9
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return static_cast<uint8_t>(((bits + (1u << 19)) >> 20) - ((127u - 7u) << 3));
+}
+
+inline void write_scale(const QuantTensor& tensor, int64_t row, int64_t run,
+                        const PackingInfo& facts, int64_t lane, std::byte* scales) {
   const int64_t at = row * tensor.groups() + run * 32 / tensor.scheme.group_columns;
   const float scale = tensor.scales.data()[at];
   uint32_t word = 0;
-  if (form == ScaleForm::kPowers) {  // 2^(e - 127)
-    std::memcpy(&word, &scale, sizeof(word));
-    const uint32_t exponent = word >> 23;
-    scales[lane] = static_cast<std::byte>(exponent);
-  } else if (form == ScaleForm::kHalves) {
-    const uint16_t half = to_half_bits(scale);
-    std::memcpy(scales + lane * 2, &half, sizeof(half));
-  } else if (form == ScaleForm::kZeros) {
-    word = to_24_bits(scale) | tensor.zeros.data()[at];
-    std::memcpy(scales + lane * 4, &word, sizeof(word));
-  } else {
-    const float unit = scale / kNf4Unit;
-    std::memcpy(scales + lane * 4, &unit, sizeof(unit));
+  switch (facts.form) {
+    case ScaleForm::kPairs:  // of 16 columns, and of the next 16
+      for (int64_t i = 0; i < 2; ++i) {
+        const float part = tensor.scales.data()[at + i] / tensor.tensor_scale;
+        scales[i * kPanelRows + lane] = static_cast<std::byte>(to_e4m3_bits(part));
+      }
+      return;
+    case ScaleForm::kPowers:  // 2^(e - 127)
+      std::memcpy(&word, &scale, sizeof(word));
+      scales[lane] = static_cast<std::byte>(word >> 23);
+      return;
+    case ScaleForm::kHalves: {
+      const uint16_t half = to_half_bits(scale);
+      std::memcpy(scales + lane * 2, &half, sizeof(half));
+      return;
+    }
+    case ScaleForm::kZeros:
+      word = to_24_bits(scale) | tensor.zeros.data()[at];
+      std::memcpy(scales + lane * 4, &word, sizeof(word));
+      return;
+    default: {
+      const float unit = scale / (facts.packing == Packing::kGroupsBnbFp4 ? kBnbFp4Unit : kNf4Unit);
+      std::memcpy(scales + lane * 4, &unit, sizeof(unit));
+    }
   }
 }
 

@@ -56,8 +56,11 @@ inline RandomQuant random_quant(Random& random, Packing packing, int64_t rows, i
       tensor.zeros.push_back(static_cast<uint8_t>(random.whole(0, (1 << tensor.scheme.bits) - 1)));
   }
   if (tensor.scheme.meaning == CodeMeaning::kLevels) {
+    const PackingInfo& facts = info(packing);
+    const float unit = packing == Packing::kGroupsNf4 ? kNf4Unit : kBnbFp4Unit;
     for (int i = 0; i < 16; ++i)
-      tensor.levels.push_back(static_cast<float>(128 * kNf4High[i] + kNf4Low[i]) / kNf4Unit);
+      tensor.levels.push_back(static_cast<float>(128 * facts.levels[i] + facts.low_levels[i]) /
+                              unit);
   }
   std::vector<int64_t> order(static_cast<size_t>(tensor.rows));
   std::iota(order.begin(), order.end(), 0);

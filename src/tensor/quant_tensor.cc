@@ -21,6 +21,10 @@ uint32_t word_at(const std::byte* words, int64_t index) {
   return word;
 }
 
+int bits_of(CodeMeaning meaning) {
+  return meaning == CodeMeaning::kE4m3 || meaning == CodeMeaning::kE5m2 ? 8 : 4;
+}
+
 Status wrong(const char* what, size_t found, int64_t wanted) {
   return Status::invalid_data("a quantized weight has {} {} where it needs {}", found, what,
                               wanted);
@@ -38,8 +42,9 @@ Status QuantTensor::check() const {
     return Status::invalid_data("a quantized weight of {} by {} with {} bits, {} columns a group",
                                 rows, cols, scheme.bits, scheme.group_columns);
   }
-  const bool is_in_runs = scheme.order == CodeOrder::kColumns || scheme.bits % 2 != 0;
-  if ((is_in_runs && cols % 32 != 0) || cols * scheme.bits % 8 != 0 ||
+  const int64_t row_bits = cols * scheme.bits;
+  const bool is_in_words = scheme.order == CodeOrder::kColumns || scheme.bits % 2 != 0;
+  if ((is_in_words && row_bits % 32 != 0) || row_bits % 8 != 0 ||
       (scheme.order == CodeOrder::kAwq && (rows % 8 != 0 || scheme.bits != 4))) {
     return Status::unsupported("a quantized weight of {} by {} does not fill whole words", rows,
                                cols);
@@ -47,12 +52,23 @@ Status QuantTensor::check() const {
   const int64_t bytes = rows * (cols * scheme.bits / 8);
   if (codes.size() != static_cast<size_t>(bytes))
     return wrong("bytes of codes", codes.size(), bytes);
+  if (scheme.meaning != CodeMeaning::kAffine && scheme.bits != bits_of(scheme.meaning)) {
+    return Status::invalid_data("a quantized weight of floats with codes of {} bits", scheme.bits);
+  }
   const int64_t count = rows * groups();
   if (scales.size() != static_cast<size_t>(count)) return wrong("scales", scales.size(), count);
   if (scheme.meaning == CodeMeaning::kAffine && zeros.size() != static_cast<size_t>(count))
     return wrong("zero points", zeros.size(), count);
   if (scheme.meaning == CodeMeaning::kLevels && levels.size() != 16)
     return wrong("levels", levels.size(), 16);
+  const auto is_finite = [](float value) { return std::isfinite(value); };
+  if (!std::ranges::all_of(scales, is_finite) || !std::ranges::all_of(levels, is_finite) ||
+      !std::isfinite(tensor_scale) || tensor_scale <= 0)
+    return Status::invalid_data("a scale of a quantized weight is no number or infinite");
+  if (!std::isfinite(input.scale) || input.scale < 0 || !std::isfinite(input.limit) ||
+      input.zero < -128 || input.zero > 127 || input.block < 0)
+    return Status::invalid_data("the inputs of a quantized weight cannot be rounded by {} and {}",
+                                input.scale, input.zero);
   if (!std::ranges::all_of(row_order, [&](int64_t row) { return row >= 0 && row < rows; }))
     return Status::invalid_data("a quantized weight has {} rows, fewer than are used", rows);
   if (column_order == nullptr) return Status::ok();
@@ -120,6 +136,9 @@ void dequantize_row(const QuantTensor& tensor, int64_t matrix_row, std::span<flo
         break;
       case CodeMeaning::kE4m3:
         value = to_float(Float8E4M3{static_cast<uint8_t>(code)});
+        break;
+      case CodeMeaning::kE5m2:
+        value = to_float(Float8E5M2{static_cast<uint8_t>(code)});
         break;
     }
     out[static_cast<size_t>(col)] = value * tensor.scales[group];

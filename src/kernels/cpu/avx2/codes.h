@@ -103,14 +103,14 @@ template <int Bits, int Offset, const int8_t* Levels = nullptr, int Largest = (1
 struct Codes {
   static constexpr int64_t kRunBytes = kLine * Bits;
   static constexpr int kOffset = Offset;
-  static constexpr int64_t kPlanes = Largest > 129 ? 2 : 1;
+  static constexpr int64_t kPlanes = Largest > 127 ? 2 : 1;
   static constexpr int kLargest = kPlanes == 2 ? 15 : Largest;
   // Steps of four columns that are added as words.
   static constexpr int64_t kSteps = kLargest <= 15   ? 8
                                     : kLargest <= 31 ? 4
                                     : kLargest <= 63 ? 2
                                                      : 1;
-  static_assert(kLargest * 127 * 2 * kSteps <= 32767);
+  static_assert(kLargest * 128 * 2 * kSteps <= 32767);
 
   // What a code of up to 4 bits stands for, without sign; as planes: one nibble of it.
   struct Table {

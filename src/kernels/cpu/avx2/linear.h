@@ -28,6 +28,7 @@ void linear_groups3zero_avx2(const LinearArgs& args, int64_t begin, int64_t end)
 void linear_groups4zero_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups8zero_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_nf4_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_bnb_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_f8_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups1_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups2_avx2(const LinearArgs& args, int64_t begin, int64_t end);

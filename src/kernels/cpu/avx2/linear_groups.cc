@@ -367,6 +367,11 @@ void linear_groups_nf4_avx2(const LinearArgs& args, int64_t begin, int64_t end) 
       GroupsCore<Codes<4, 128, kNf4High, 255>, FloatScales, Codes<4, 0, kNf4Low, 127>>>(args, begin,
                                                                                         end);
 }
+void linear_groups_bnb_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<
+      GroupsCore<Codes<4, 2, kBnbFp4High, 3>, FloatScales, Codes<4, 0, kBnbFp4Low, 127>>>(
+      args, begin, end);
+}
 void linear_groups1_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsCore<Codes<1, 1, kSignCodes, 2>, HalfScales>>(args, begin, end);
 }

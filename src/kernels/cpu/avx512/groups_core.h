@@ -327,6 +327,7 @@ using GroupsFp4 = GroupsCore<4, PowerScales, 12, kE2m1Codes>;
 template <int Bits>
 using GroupsZero = GroupsCore<Bits, ZeroScales, 0>;
 using GroupsNf4 = GroupsCore<4, FloatScales, 127, kNf4High, kNf4Low>;
+using GroupsBnbFp4 = GroupsCore<4, FloatScales, 2, kBnbFp4High, kBnbFp4Low>;
 
 }  // namespace
 }  // namespace ingot::cpu

@@ -42,6 +42,9 @@ void linear_groups8zero_avx512(const LinearArgs& args, int64_t begin, int64_t en
 void linear_groups_nf4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsNf4>(args, begin, end);
 }
+void linear_groups_bnb_fp4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsBnbFp4>(args, begin, end);
+}
 void linear_groups1_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<Groups1>(args, begin, end);
 }

@@ -49,11 +49,21 @@ __m512bh pair_of_inputs(const std::byte* from) {
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
 }
 
+// The scales of a span's inputs, where they are codes.
+struct InputScales {
+  const float* scales;  // of the first token; null: ones
+  int64_t stride;
+
+  __m512 of(int64_t token) const {
+    return scales == nullptr ? _mm512_set1_ps(1) : _mm512_set1_ps(scales[token * stride]);
+  }
+};
+
 // sums[p][t] += the span's even pairs + its odd pairs, scaled where there are scales.
 template <class Weights, int64_t Panels, int64_t Tokens, bool HasScales>
 inline void add_span(const std::byte* const (&weights)[Panels], const __m512 (&scales)[Panels],
-                     const std::byte* x, int64_t x_bytes, int64_t quads, float* sums,
-                     int64_t token_sums) {
+                     const std::byte* x, int64_t x_bytes, const InputScales& x_scales,
+                     int64_t quads, float* sums, int64_t token_sums) {
   const typename Weights::Decoder decoder;
   __m512 even[Panels][Tokens];
   __m512 odd[Panels][Tokens];
@@ -87,8 +97,12 @@ inline void add_span(const std::byte* const (&weights)[Panels], const __m512 (&s
       float* sum = sums + t * token_sums + p * 16;
       const __m512 both = _mm512_add_ps(even[p][t], odd[p][t]);
       const __m512 total = _mm512_load_ps(sum);
-      _mm512_store_ps(
-          sum, HasScales ? _mm512_fmadd_ps(both, scales[p], total) : _mm512_add_ps(total, both));
+      if constexpr (HasScales) {
+        const __m512 scale = _mm512_mul_ps(scales[p], x_scales.of(t));
+        _mm512_store_ps(sum, _mm512_fmadd_ps(both, scale, total));
+      } else {
+        _mm512_store_ps(sum, _mm512_add_ps(total, both));
+      }
     }
 }
 
@@ -102,6 +116,11 @@ __m512 scales_of([[maybe_unused]] const std::byte* span) {
 struct Extent {
   explicit Extent(const LinearArgs& args) : cols((args.cols + 31) / 32 * 32), x_bytes(cols * 2) {}
   int64_t quads(int64_t col) const { return (cols - col < kSpan ? cols - col : kSpan) / 4; }
+  InputScales scales(const LinearArgs& args, int64_t token, int64_t col) const {
+    const int64_t spans = (args.cols + kSpan - 1) / kSpan;
+    const float* first = args.x_scales;
+    return {first == nullptr ? nullptr : first + token * spans + col / kSpan, spans};
+  }
   int64_t cols;
   int64_t x_bytes;
 };
@@ -121,7 +140,8 @@ void add_panels(const LinearArgs& args, const Extent& extent, int64_t row, int64
       scales[p] = scales_of<Weights>(weights[p]);
     }
     add_span<Weights, Panels, Tokens, Weights::kHasScales>(
-        weights, scales, x + col * 2, extent.x_bytes, extent.quads(col), sums, Panels * 16);
+        weights, scales, x + col * 2, extent.x_bytes, extent.scales(args, first, col),
+        extent.quads(col), sums, Panels * 16);
   }
   for (int64_t t = 0; t < Tokens; ++t)
     for (int64_t p = 0; p < Panels; ++p)
@@ -186,15 +206,18 @@ struct Ahead {
 // A span of one or two panels by a block of tokens, in even shares.
 template <bool HasScales, int64_t Panels>
 void add_tiles(const std::byte* const (&weights)[Panels], const __m512 (&scales)[Panels],
-               const std::byte* x, int64_t x_bytes, int64_t quads, int64_t tokens,
-               const Ahead& ahead, float* sums) {
+               const std::byte* x, int64_t x_bytes, const InputScales& x_scales, int64_t quads,
+               int64_t tokens, const Ahead& ahead, float* sums) {
   const int64_t shares = (tokens + kTileTokens - 1) / kTileTokens;
   for (int64_t i = 0; i < shares; ++i) {
     const int64_t t = tokens * i / shares;
     ahead.fetch(i, shares, Panels);
     with_count<kTileTokens>(tokens * (i + 1) / shares - t, [&]<int64_t Tokens>() {
-      add_span<BF16Weights, Panels, Tokens, HasScales>(weights, scales, x + t * x_bytes, x_bytes,
-                                                       quads, sums + t * kTokenSums, kTokenSums);
+      const InputScales own{
+          x_scales.scales == nullptr ? nullptr : x_scales.scales + t * x_scales.stride,
+          x_scales.stride};
+      add_span<BF16Weights, Panels, Tokens, HasScales>(
+          weights, scales, x + t * x_bytes, x_bytes, own, quads, sums + t * kTokenSums, kTokenSums);
     });
   }
 }
@@ -215,6 +238,7 @@ void linear_many(const LinearArgs& args, int64_t begin, int64_t end) {
         const int64_t quads = extent.quads(col);
         const std::byte* x = args.x + token * extent.x_bytes + col * 2;
         const std::byte* span = Weights::span_of(panel, col);
+        const InputScales x_scales = extent.scales(args, token, col);
         const Ahead ahead{Weights::span_of(panel, col + kSpan), args.weight_stride,
                           kSpan / 4 * Weights::kBytes / 64};
         const std::byte* first = pairs_of<Weights>(span, quads, tiles[0]);
@@ -223,10 +247,10 @@ void linear_many(const LinearArgs& args, int64_t begin, int64_t end) {
           const std::byte* second = pairs_of<Weights>(next, quads, tiles[1]);
           add_tiles<Weights::kHasScales, 2>({first, second},
                                             {scales_of<Weights>(span), scales_of<Weights>(next)}, x,
-                                            extent.x_bytes, quads, tokens, ahead, sums);
+                                            extent.x_bytes, x_scales, quads, tokens, ahead, sums);
         } else {
           add_tiles<Weights::kHasScales, 1>({first}, {scales_of<Weights>(span)}, x, extent.x_bytes,
-                                            quads, tokens, ahead, sums);
+                                            x_scales, quads, tokens, ahead, sums);
         }
       }
       for (int64_t t = 0; t < tokens; ++t) {
