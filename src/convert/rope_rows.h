@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of a head's rows follows how its rope pairs them: halves (Hugging Face) or neighbours
+// (many GGUF architectures). Moving rows between the two changes no result.
+#pragma once
+
+#include <vector>
+
+#include "convert/role_tensors.h"
+#include "kernels/rope.h"
+
+namespace ingot {
+
+// Reorders the parts of a tensor of turned heads; the last rows of each head stay.
+void reorder_heads(RopePairing from, RopePairing to, int64_t rotary_dim, RoleTensor& tensor);
+
+}  // namespace ingot

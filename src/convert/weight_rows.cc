@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/weight_rows.h"
+
+#include <algorithm>
+
+#include "convert/lora.h"
+
+namespace ingot {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+ModelOptions one_thread() {
+  ModelOptions options;
+  options.threads = 1;
+  options.checks_tensors = false;  // `ingot verify` does; a conversion keeps what is there
+  return options;
+}
+
+// Column `col` of a stored [rows, cols] matrix of plain elements.
+void read_column(const TensorView& view, uint64_t col, std::span<float> out) {
+  const size_t size = info(view.layout).block_bytes;
+  const uint64_t stride = view.row_bytes();
+  for (size_t i = 0; i < out.size(); ++i)
+    dequantize(view.layout, view.bytes.subspan(i * stride + col * size, size), out.subspan(i, 1));
+}
+
+}  // namespace
+
+std::vector<RowPart> row_parts(const TensorSource& source, int64_t rows) {
+  std::vector<RowPart> parts;
+  for (const TensorPart& part : source.parts) {
+    int64_t count = 0;
+    for (const RowRange& range : part.rows)
+      count += range.end - range.begin;
+    // Whole tensors are all alike where several are stacked (one norm a head).
+    if (part.rows.empty()) count = rows / static_cast<int64_t>(source.parts.size());
+    parts.push_back({part, count});
+  }
+  return parts;
+}
+
+WeightInput::WeightInput(std::shared_ptr<const Checkpoint> checkpoint, ModelPlan plan,
+                         std::shared_ptr<const LoraAdapter> adapter)
+    : checkpoint_(std::move(checkpoint)),
+      plan_(std::move(plan)),
+      adapter_(std::move(adapter)),
+      options_(one_thread()),
+      binder_(*checkpoint_, plan_, options_) {}
+
+const TensorEntry* WeightInput::find(const std::string& name) const {
+  for (const std::string& spelling : plan_.weights.spellings(name)) {
+    if (const TensorEntry* entry = checkpoint_->find(spelling)) return entry;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<const QuantTensor>> WeightInput::quantized(const RowPart& part,
+                                                                  int64_t cols) const {
+  const std::scoped_lock lock(mutex_);
+  if (last_ != nullptr && last_part_ == part.part) return last_;
+  INGOT_TRY(std::optional<QuantTensor> tensor,
+            binder_.quantized(TensorSource::from_part(part.part), part.rows, cols));
+  if (!tensor) return std::shared_ptr<const QuantTensor>();
+  last_ = std::make_shared<const QuantTensor>(*std::move(tensor));
+  last_part_ = part.part;
+  return last_;
+}
+
+Result<std::shared_ptr<const WeightRows>> WeightRows::open(std::shared_ptr<const WeightInput> input,
+                                                           std::vector<RowPart> parts,
+                                                           int64_t cols) {
+  std::shared_ptr<WeightRows> rows(new WeightRows);
+  rows->cols_ = cols;
+  const std::string& file = input->checkpoint().name();
+  for (RowPart& part : parts) {
+    Segment segment;
+    const std::string& name = part.part.name;
+    segment.module = name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : name;
+    if (cols > 1) {
+      INGOT_TRY(const auto tensor, input->quantized(part, cols));
+      rows->is_quantized_ |= tensor != nullptr;
+      if (tensor == nullptr) segment.entry = input->find(name);
+      if (tensor == nullptr && segment.entry == nullptr) {
+        return Status::invalid_data(
+            "{}: tensor '{}' is missing; the checkpoint is incomplete or not of this architecture",
+            file, name);
+      }
+    } else {
+      segment.entry = input->find(name);
+      if (segment.entry == nullptr)
+        return Status::invalid_data("{}: tensor '{}' is missing", file, name);
+    }
+    if (segment.entry != nullptr) {
+      const TensorView& view = segment.entry->tensor;
+      const LayoutInfo& layout = info(view.layout);
+      const uint64_t stored_rows = cols == 1                 ? view.shape.elements().value_or(0)
+                                   : part.part.is_transposed ? view.cols()
+                                                             : view.rows();
+      const uint64_t stored_cols = cols == 1                 ? 1
+                                   : part.part.is_transposed ? view.rows()
+                                                             : view.cols();
+      int64_t end = part.part.rows.empty() ? part.rows : 0;
+      for (const RowRange& range : part.part.rows)
+        end = std::max(end, range.end);
+      const bool is_whole = part.part.rows.empty();
+      if (stored_cols != static_cast<uint64_t>(cols) || stored_rows < static_cast<uint64_t>(end) ||
+          (is_whole && stored_rows != static_cast<uint64_t>(part.rows))) {
+        return Status::invalid_data("{}: tensor '{}' is {} where the configuration needs [{}, {}]",
+                                    file, name, view.shape.to_string(), end, cols);
+      }
+      if ((part.part.is_transposed || cols == 1) && layout.block_elements != 1) {
+        return Status::unsupported("{}: tensor '{}' of type {} cannot be taken apart", file, name,
+                                   layout.name);
+      }
+      rows->is_quantized_ |= layout.is_quantized;
+      const bool is_first = rows->segments_.empty();
+      rows->natural_ = is_first || rows->natural_ == view.layout ? view.layout : Layout::kF32;
+    } else {
+      rows->natural_ = Layout::kF32;
+    }
+    int64_t start = 0;
+    for (const RowRange& range : part.part.rows) {
+      segment.starts.push_back(start);
+      start += range.end - range.begin;
+    }
+    rows->rows_ += part.rows;
+    segment.part = std::move(part);
+    rows->segments_.push_back(std::move(segment));
+  }
+  rows->input_ = std::move(input);
+  return std::shared_ptr<const WeightRows>(std::move(rows));
+}
+
+int64_t WeightRows::file_row(const Segment& segment, int64_t row) const {
+  const std::vector<RowRange>& ranges = segment.part.part.rows;
+  if (ranges.empty()) return row;
+  const auto after = std::ranges::upper_bound(segment.starts, row);
+  const auto index = static_cast<size_t>(after - segment.starts.begin()) - 1;
+  return ranges[index].begin + (row - segment.starts[index]);
+}
+
+Status WeightRows::read_segment(const Segment& segment, int64_t begin, int64_t end,
+                                std::span<float> out) const {
+  const auto width = static_cast<size_t>(cols_);
+  std::shared_ptr<const QuantTensor> quantized;
+  if (segment.entry == nullptr) {
+    INGOT_TRY(quantized, input_->quantized(segment.part, cols_));
+    INGOT_CHECK(quantized != nullptr);
+  }
+  for (int64_t row = begin; row < end; ++row) {
+    const std::span<float> to = out.subspan(static_cast<size_t>(row - begin) * width, width);
+    const int64_t from = file_row(segment, row);
+    if (quantized != nullptr) {
+      dequantize_row(*quantized, row, to);
+    } else if (cols_ == 1) {
+      const TensorView& view = segment.entry->tensor;
+      const size_t size = info(view.layout).block_bytes;
+      dequantize(view.layout, view.bytes.subspan(static_cast<size_t>(from) * size, size), to);
+    } else if (segment.part.part.is_transposed) {
+      read_column(segment.entry->tensor, static_cast<uint64_t>(from), to);
+    } else {
+      const TensorView& view = segment.entry->tensor;
+      const uint64_t stride = view.row_bytes();
+      dequantize(view.layout, view.bytes.subspan(static_cast<uint64_t>(from) * stride, stride), to);
+    }
+    if (input_->adapter() != nullptr) INGOT_TRY(input_->adapter()->add(segment.module, from, to));
+  }
+  return Status::ok();
+}
+
+Status WeightRows::read(int64_t begin, int64_t end, std::span<float> out) const {
+  INGOT_CHECK(begin >= 0 && begin <= end && end <= rows_ &&
+              out.size() == static_cast<size_t>((end - begin) * cols_));
+  int64_t start = 0;
+  for (const Segment& segment : segments_) {
+    const int64_t from = std::max(begin, start);
+    const int64_t to = std::min(end, start + segment.part.rows);
+    if (from < to) {
+      INGOT_TRY(read_segment(segment, from - start, to - start,
+                             out.subspan(static_cast<size_t>((from - begin) * cols_),
+                                         static_cast<size_t>((to - from) * cols_))));
+    }
+    start += segment.part.rows;
+  }
+  return input_->checkpoint().check_intact();
+}
+
+std::optional<TensorView> WeightRows::plain() const {
+  if (segments_.size() != 1 || segments_[0].entry == nullptr) return std::nullopt;
+  const Segment& segment = segments_[0];
+  if (segment.part.part.is_transposed) return std::nullopt;
+  if (input_->adapter() != nullptr && input_->adapter()->has(segment.module)) return std::nullopt;
+  const TensorView& view = segment.entry->tensor;
+  const std::vector<RowRange>& ranges = segment.part.part.rows;
+  if (ranges.size() > 1) return std::nullopt;
+  if (ranges.empty()) return view;
+  if (cols_ == 1) {
+    const size_t size = info(view.layout).block_bytes;
+    const auto count = static_cast<uint64_t>(ranges[0].end - ranges[0].begin);
+    return TensorView{
+        view.layout, Shape{count},
+        view.bytes.subspan(static_cast<size_t>(ranges[0].begin) * size, count * size)};
+  }
+  return view.row_range(static_cast<uint64_t>(ranges[0].begin),
+                        static_cast<uint64_t>(ranges[0].end));
+}
+
+}  // namespace ingot
