@@ -94,16 +94,17 @@ int64_t LayerWalk::columns(LinearInput input) const {
   return plan_->spec.hidden;
 }
 
-Status LayerWalk::run(const TensorOverlay& overlay, const Visit* visit, LinearInput last) {
+Status LayerWalk::run(const TensorOverlay& overlay, const Visit& visit,
+                      std::optional<LinearInput> last) {
   INGOT_CHECK(layer_ < layers());
   INGOT_TRY(const auto model,
             Model::load_layer(checkpoint_, *plan_, layer_, overlay, model_options(options_)));
   const KvCacheOptions cache_options{KvCacheType::kF32, kPageTokens, {page_count_}};
   INGOT_TRY(const KvCache cache, KvCache::create(model->spec(), cache_options));
   INGOT_TRY(Decoder decoder, Decoder::create(model, exec(), KvCacheType::kF32));
-  if (visit != nullptr) {
+  if (visit) {
     decoder.on_input = [&](size_t, LinearInput input, std::span<const float> x) {
-      (*visit)(input, x);
+      visit(input, x);
       return input != last;
     };
   }
@@ -124,11 +125,11 @@ Status LayerWalk::run(const TensorOverlay& overlay, const Visit* visit, LinearIn
 }
 
 Status LayerWalk::visit(const TensorOverlay& overlay, LinearInput last, const Visit& visit) {
-  return run(overlay, &visit, last);
+  return run(overlay, visit, last);
 }
 
-Status LayerWalk::advance(const TensorOverlay& overlay) {
-  INGOT_TRY(run(overlay, nullptr, LinearInput::kFfnInner));
+Status LayerWalk::advance(const TensorOverlay& overlay, const Visit& visit) {
+  INGOT_TRY(run(overlay, visit, std::nullopt));
   ++layer_;
   return Status::ok();
 }

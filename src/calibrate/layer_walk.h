@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -48,8 +49,8 @@ class LayerWalk {
   // Runs the current layer over all samples as far as `last`; the states stay before it. Weights in
   // the overlay take the place of the checkpoint's.
   Status visit(const TensorOverlay& overlay, LinearInput last, const Visit& visit);
-  // The states go through the layer.
-  Status advance(const TensorOverlay& overlay);
+  // The states go through the layer; `visit` may be empty.
+  Status advance(const TensorOverlay& overlay, const Visit& visit = {});
   // Behind the last layer: the logits of some samples' rows, in order; for those who compare.
   Status visit_logits(const TensorOverlay& overlay,
                       const std::function<void(int64_t row, std::span<const float> logits)>& visit);
@@ -65,8 +66,8 @@ class LayerWalk {
   LayerWalk() = default;
   Status embed();
   void plan_passes();
-  // Runs the layer; what on_input returns decides whether the states are kept.
-  Status run(const TensorOverlay& overlay, const Visit* visit, LinearInput last);
+  // Runs the layer as far as `last`, or to its end, where the states move on.
+  Status run(const TensorOverlay& overlay, const Visit& visit, std::optional<LinearInput> last);
 
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::shared_ptr<const ModelPlan> plan_;
