@@ -9,6 +9,7 @@
 #include "base/mapped_file.h"
 #include "calibrate/input_stats.h"
 #include "formats/gguf.h"
+#include "formats/gguf_writer.h"
 
 namespace ingot {
 namespace {

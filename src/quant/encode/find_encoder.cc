@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quant/encode/layout_encoders.h"
+
+namespace ingot::quant::INGOT_TARGET {
+
+Encoder find_encoder(Layout layout) {
+  switch (layout) {
+    case Layout::kQ8_0:
+      return encode_q8_0;
+    case Layout::kQ4_0:
+      return encode_q4_0;
+    case Layout::kQ5_0:
+      return encode_q5_0;
+    case Layout::kQ4_1:
+      return encode_q4_1;
+    case Layout::kQ5_1:
+      return encode_q5_1;
+    case Layout::kQ2_K:
+      return encode_q2_k;
+    case Layout::kQ3_K:
+      return encode_q3_k;
+    case Layout::kQ4_K:
+      return encode_q4_k;
+    case Layout::kQ5_K:
+      return encode_q5_k;
+    case Layout::kQ6_K:
+      return encode_q6_k;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace ingot::quant::INGOT_TARGET

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// One encoder a layout, in this build's target. find_encoder.cc lists them.
+#pragma once
+
+#include "quant/encoders.h"
+
+namespace ingot::quant::INGOT_TARGET {
+
+void encode_q8_0(const EncodeJob& job);
+void encode_q4_0(const EncodeJob& job);
+void encode_q5_0(const EncodeJob& job);
+void encode_q4_1(const EncodeJob& job);
+void encode_q5_1(const EncodeJob& job);
+void encode_q2_k(const EncodeJob& job);
+void encode_q3_k(const EncodeJob& job);
+void encode_q4_k(const EncodeJob& job);
+void encode_q5_k(const EncodeJob& job);
+void encode_q6_k(const EncodeJob& job);
+
+}  // namespace ingot::quant::INGOT_TARGET

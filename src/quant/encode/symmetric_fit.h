@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// x = scale * code with integer codes in [low, high]: the scale with the least weighted squared
+// error. For given codes the best scale is a quotient of two sums, and the error it leaves falls as
+// sum(w x code)^2 / sum(w code^2) grows; so the search walks over guesses of the scale, takes the
+// codes each implies, and then follows the best (new scale, new codes) a few rounds.
+#pragma once
+
+#include "quant/encode/lanes.h"
+
+namespace ingot::quant::INGOT_TARGET {
+
+struct SymmetricFit {
+  Lanes scale;
+  Lanes gain;  // the part of sum(w x^2) that the codes explain
+};
+
+// The element of largest magnitude, with its sign.
+template <size_t kSize>
+inline Lanes extreme(const Lanes (&x)[kSize]) {
+  Lanes found{};
+  Lanes size{};
+  for (const Lanes& v : x) {
+    const Lanes a = magnitude(v);
+    found = a > size ? v : found;
+    size = a > size ? a : size;
+  }
+  return found;
+}
+
+template <bool kIsWeighted, size_t kSize>
+inline void try_scale(const Lanes (&x)[kSize], const Lanes (&w)[kSize], Lanes inverse, float low,
+                      float high, SymmetricFit& best) {
+  Lanes sum_xl{};
+  Lanes sum_ll{};
+  for (size_t i = 0; i < kSize; ++i) {
+    const Lanes code = nearest(x[i] * inverse, low, high);
+    const Lanes weighted = kIsWeighted ? w[i] * code : code;
+    sum_xl += weighted * x[i];
+    sum_ll += weighted * code;
+  }
+  const Lanes scale = sum_xl / sum_ll;
+  const Lanes gain = scale * sum_xl;
+  const auto is_better = gain > best.gain;  // false for 0 / 0
+  best.scale = is_better ? scale : best.scale;
+  best.gain = is_better ? gain : best.gain;
+}
+
+// Tries the scales that put the extreme element on each of `targets` (as codes), then refines.
+// Equal weights are not multiplied with.
+template <bool kIsWeighted, size_t kSize, size_t kTargets>
+inline SymmetricFit fit_symmetric(const Lanes (&x)[kSize], const Lanes (&w)[kSize], float low,
+                                  float high, const float (&targets)[kTargets], int rounds) {
+  const Lanes peak = extreme(x);
+  const Lanes inverse_peak = inverse_or_zero(peak);
+  SymmetricFit best{peak / targets[0], Lanes{}};
+  for (const float target : targets)
+    try_scale<kIsWeighted>(x, w, inverse_peak * target, low, high, best);
+  for (int i = 0; i < rounds; ++i)
+    try_scale<kIsWeighted>(x, w, inverse_or_zero(best.scale), low, high, best);
+  return best;
+}
+
+}  // namespace ingot::quant::INGOT_TARGET
