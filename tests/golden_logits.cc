@@ -24,19 +24,24 @@ std::vector<TokenId> Goldens::ids(size_t prompt) const {
   return json_["prompts"][prompt]["ids"].get<std::vector<TokenId>>();
 }
 
-const std::vector<float>& Goldens::values(size_t prompt, const std::string& name) const {
-  return values_.at(fmt::format("p{}.{}", prompt, name));
+Result<double> Goldens::worst_difference(Solo& solo, size_t prompt) const {
+  INGOT_TRY(const Agreement found, compare(solo, prompt, ""));
+  return found.worst;
 }
 
-Result<double> Goldens::worst_difference(Solo& solo, size_t prompt) const {
+Result<Agreement> Goldens::compare(Solo& solo, size_t prompt, const std::string& run) const {
+  const auto values = [&](const char* name) -> const std::vector<float>& {
+    return values_.at(fmt::format("{}p{}.{}", run, prompt, name));
+  };
   const std::vector<TokenId> tokens = ids(prompt);
-  const std::vector<float>& last = values(prompt, "logits_last");
-  const std::vector<float>& top_values = values(prompt, "top_values");
-  const std::vector<float>& top_ids = values(prompt, "top_ids");
-  const auto known = values_.find(fmt::format("p{}.prompt_logprobs", prompt));
+  const std::vector<float>& last = values("logits_last");
+  const std::vector<float>& top_values = values("top_values");
+  const std::vector<float>& top_ids = values("top_ids");
+  const auto known = values_.find(fmt::format("{}p{}.prompt_logprobs", run, prompt));
   const std::vector<float>* logprobs = known == values_.end() ? nullptr : &known->second;
   const size_t top = top_ids.size() / tokens.size();
-  double worst = 0;
+  Agreement agreement;
+  double& worst = agreement.worst;
   const auto compare = [&](double found, double expected) {
     const double difference = std::fabs(found - expected);
     worst = difference <= worst ? worst : difference;  // NaN counts as worse
@@ -49,12 +54,13 @@ Result<double> Goldens::worst_difference(Solo& solo, size_t prompt) const {
     if (r + 1 < tokens.size()) {
       if (logprobs != nullptr)
         compare(position_logprobs(logits, tokens[r + 1], 0).logprob, (*logprobs)[r]);
-      return;
+    } else {
+      for (size_t i = 0; i < last.size(); ++i)
+        compare(logits[i], last[i]);
     }
-    for (size_t i = 0; i < last.size(); ++i)
-      compare(logits[i], last[i]);
+    if (worst < kLogitBound) agreement.first_exact = r + 1;
   }));
-  return worst;
+  return agreement;
 }
 
 }  // namespace ingot::testing

@@ -26,6 +26,11 @@ inline double bf16_bound(const Json& goldens) {
   return goldens["bf16_yardstick"]["max_abs_diff"].get<double>();
 }
 
+struct Agreement {
+  double worst = 0;        // difference over all positions
+  size_t first_exact = 0;  // positions from the first on that agree within kLogitBound
+};
+
 class Goldens {
  public:
   // A folder with goldens.json and goldens.safetensors.
@@ -37,10 +42,11 @@ class Goldens {
   // The largest difference over all positions: best eight logits, log-probability of the next
   // token where the oracle has it, and every logit of the last position.
   Result<double> worst_difference(Solo& solo, size_t prompt) const;
+  // The same of one of the oracle's runs: "" or, with rounded inputs, "act.".
+  Result<Agreement> compare(Solo& solo, size_t prompt, const std::string& run) const;
   const std::map<std::string, std::vector<float>>& arrays() const { return values_; }
 
  private:
-  const std::vector<float>& values(size_t prompt, const std::string& name) const;
   Json json_;
   std::map<std::string, std::vector<float>> values_;
 };

@@ -24,13 +24,13 @@ InputScale scale_of(const float* x, int64_t count, const InputQuant& quant) {
 
 // The code as a whole number in a float.
 float int8_code(float x, const InputScale& scale) {
-  const float code = std::clamp(x * scale.inverse, -512.0F, 512.0F);
+  const float code = std::clamp(x / scale.scale, -512.0F, 512.0F);
   return std::clamp(std::nearbyint(code) + scale.zero, -128.0F, 127.0F);
 }
 
 // What an e4m3 stands for.
 float e4m3_value(float x, const InputScale& scale) {
-  return to_float(to_float8_e4m3(x * scale.inverse));
+  return to_float(to_float8_e4m3(x / scale.scale));
 }
 
 int64_t block_of(const RoundArgs& args) {
@@ -45,7 +45,7 @@ void round_int8_f32(const RoundArgs& args, int64_t begin, int64_t end) {
     float* out = reinterpret_cast<float*>(args.out) + token * args.cols;
     const InputScale scale = scale_of(x, args.cols, *args.quant);
     for (int64_t i = 0; i < args.cols; ++i) {
-      const float code = scale.inverse == 0 ? scale.zero : int8_code(x[i], scale);
+      const float code = !scale.is_usable ? scale.zero : int8_code(x[i], scale);
       out[i] = scale.scale * (code - scale.zero);
     }
   }
@@ -63,7 +63,7 @@ void round_int8_q8g32(const RoundArgs& args, int64_t begin, int64_t end) {
       block = Q8G32{};
       for (int64_t j = 0; j < kPackedColumns && i * kPackedColumns + j < args.cols; ++j) {
         const float value = x[i * kPackedColumns + j];
-        const float code = scale.inverse == 0 ? scale.zero : int8_code(value, scale);
+        const float code = !scale.is_usable ? scale.zero : int8_code(value, scale);
         block.codes[j] = static_cast<int8_t>(code);
         block.scales[j / 32] = scale.scale;
         block.sums[j / 32] += block.codes[j];
@@ -83,7 +83,7 @@ void round_e4m3_f32(const RoundArgs& args, int64_t begin, int64_t end) {
       float* out = reinterpret_cast<float*>(args.out) + token * args.cols + first;
       const InputScale scale = scale_of(x, count, *args.quant);
       for (int64_t i = 0; i < count; ++i)
-        out[i] = scale.scale * (scale.inverse == 0 ? 0.0F : e4m3_value(x[i], scale));
+        out[i] = scale.scale * (!scale.is_usable ? 0.0F : e4m3_value(x[i], scale));
     }
   }
 }
@@ -99,7 +99,7 @@ void round_e4m3_bf16(const RoundArgs& args, int64_t begin, int64_t end) {
       const float* x = args.x + token * args.cols + first;
       const InputScale scale = scale_of(x, count, *args.quant);
       for (int64_t i = 0; i < count; ++i)
-        out[first + i] = to_bfloat16(scale.inverse == 0 ? 0.0F : e4m3_value(x[i], scale));
+        out[first + i] = to_bfloat16(!scale.is_usable ? 0.0F : e4m3_value(x[i], scale));
       for (int64_t i = first; i < first + count; i += kScaleColumns)
         args.scales[token * spans + i / kScaleColumns] = scale.scale;
     }

@@ -12,13 +12,13 @@ namespace ingot {
 namespace {
 
 constexpr float kLargestE4m3 = 448;
-// Below it 448 / largest could overflow; nothing a float sum could see is lost.
+// Below it the scale could be a denormal; nothing a float sum could see is lost.
 constexpr float kSmallestInput = 0x1p-110F;
 
 struct InputScale {
-  float scale;    // NaN where an input was none or infinite, 0 where all are zeros
-  float inverse;  // 0: all codes are zero
+  float scale;  // NaN where an input was none or infinite, 0 where all are zeros
   float zero;
+  bool is_usable;  // not: all codes are zero
 };
 
 inline uint32_t float_bits(float value) {
@@ -45,25 +45,20 @@ inline float nearest(float value) {
 // `most` are needed for int8 with zero points of its own only.
 inline InputScale input_scale(const InputQuant& quant, uint32_t largest_bits, float least,
                               float most) {
-  if (largest_bits >= 0x7F800000u) return {__builtin_nanf(""), 0, 0};
-  if (quant.scale > 0) return {quant.scale, 1 / quant.scale, static_cast<float>(quant.zero)};
+  if (largest_bits >= 0x7F800000u) return {__builtin_nanf(""), 0, false};
+  if (quant.scale > 0) return {quant.scale, static_cast<float>(quant.zero), true};
   float largest;
   std::memcpy(&largest, &largest_bits, sizeof(largest));
-  if (largest < kSmallestInput) return {0, 0, 0};
+  if (largest < kSmallestInput) return {0, 0, false};
   if (quant.limit > 0 && largest > quant.limit) largest = quant.limit;
   if (quant.kind == InputKind::kInt8 && !quant.is_symmetric) {
     least = least < 0 ? least : 0;
     most = most > 0 ? most : 0;
     const float scale = (most - least) / 255;
-    return {scale, 1 / scale, -128 - nearest(least / scale)};
+    return {scale, -128 - nearest(least / scale), true};
   }
-  const float codes = quant.kind == InputKind::kInt8 ? 127 : kLargestE4m3;
-  float scale = largest / codes;
-  if (quant.has_powers) {
-    scale = power_above(scale);
-    return {scale, 1 / scale, 0};
-  }
-  return {scale, codes / largest, 0};
+  const float scale = largest / (quant.kind == InputKind::kInt8 ? 127 : kLargestE4m3);
+  return {quant.has_powers ? power_above(scale) : scale, 0, true};
 }
 
 }  // namespace

@@ -206,14 +206,16 @@ Result<const TensorEntry*> TensorBinder::find_quantized(const std::string& modul
 Result<std::optional<QuantTensor>> TensorBinder::quantized(const TensorSource& source, int64_t rows,
                                                            int64_t cols) {
   constexpr std::string_view kWeight = ".weight";
-  if (quantization_->method == QuantMethod::kNone || !source.exists())
-    return std::optional<QuantTensor>();
+  if (!quantization_->is_quantized() || !source.exists()) return std::optional<QuantTensor>();
   const TensorPart& part = source.parts.front();
   if (!part.name.ends_with(kWeight)) return std::optional<QuantTensor>();
   if (overlay_ != nullptr && overlay_->find(part.name) != nullptr)
     return std::optional<QuantTensor>();
   const std::string name = part.name.substr(0, part.name.size() - kWeight.size());
-  const QuantModule module(checkpoint_->name(), name,
+  std::vector<std::string> names;
+  for (const std::string& spelling : weights_->spellings(part.name))
+    names.push_back(spelling.substr(0, spelling.size() - kWeight.size()));
+  const QuantModule module(checkpoint_->name(), std::move(names),
                            [&](std::string_view suffix) { return find_quantized(name, suffix); });
   INGOT_TRY(std::optional<QuantTensor> tensor, read_quant_weight(module, *quantization_, cols));
   if (!tensor) return tensor;

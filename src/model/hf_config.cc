@@ -49,6 +49,13 @@ size_t HfConfig::size() const {
   return json_->size();
 }
 
+std::vector<std::string> HfConfig::keys() const {
+  std::vector<std::string> names;
+  for (const auto& item : json_->items())
+    names.push_back(item.key());
+  return names;
+}
+
 bool HfConfig::is_empty() const {
   return json_->empty();
 }

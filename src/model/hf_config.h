@@ -46,8 +46,9 @@ class HfConfig {
   // A nested object ("rope_scaling", "text_config") under the same rules; empty when absent or
   // null.
   std::optional<HfConfig> object(std::string_view key) const;
-  bool is_empty() const;  // {}
-  size_t size() const;    // its fields
+  bool is_empty() const;                  // {}
+  size_t size() const;                    // its fields
+  std::vector<std::string> keys() const;  // in the file's order
   // First of these keys that is present (GPT-2 says n_embd where others say hidden_size).
   std::string_view first_of(std::initializer_list<std::string_view> keys) const;
 

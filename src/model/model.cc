@@ -66,6 +66,10 @@ class Binder {
     INGOT_TRY(bind_output());
     model_.parameters_ = tensors_.parameters();
     warn_unused(tensors_.unused(), model_.checkpoint_->name());
+    if (decoded_ > 0) {
+      log_warning("{}: {} weights are quantized in a way no kernel has and are kept as floats",
+                  model_.checkpoint_->name(), decoded_);
+    }
     return Status::ok();
   }
 
@@ -131,7 +135,8 @@ class Binder {
     auto linear = Linear::bind(tensor, out.bias, targets(), model_.memory_, tensors_.exec());
     if (!linear.is_ok()) return named(source.weight, linear.status());
     out.linear = *std::move(linear);
-    MappedFile::release(tensor.codes);
+    decoded_ += out.linear.is_decoded() ? 1 : 0;
+    if (tensor.owned_codes == nullptr) MappedFile::release(tensor.codes);
     return Status::ok();
   }
 
@@ -246,6 +251,7 @@ class Binder {
   TensorBinder tensors_;
   std::shared_ptr<const ColumnOrder> last_order_;
   bool keeps_rows_ = false;  // of weights whose panels are much larger
+  int64_t decoded_ = 0;      // quantized weights that became floats
 };
 
 std::shared_ptr<Model> Model::unbound(std::shared_ptr<const Checkpoint> checkpoint,

@@ -31,7 +31,7 @@ Result<ModelPlan> plan_model(const Checkpoint& checkpoint) {
   const auto mappers = hf_mappers();
   const auto it = std::ranges::find(mappers, type, &HfMapper::model_type);
   if (it != mappers.end()) {
-    INGOT_TRY(const QuantConfig quantization, read_quant_config(config));
+    INGOT_TRY(const QuantConfig quantization, read_quant_config(config, checkpoint.folder()));
     INGOT_TRY(ModelPlan plan, it->map(config));
     plan.quantization = quantization;
     return plan;

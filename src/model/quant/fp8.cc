@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP8 (E4M3) weights [rows, cols] with a scale for the tensor, for each row, or for each block of
-// rows and columns (weight_scale_inv: multiplied all the same). Scales of inputs are not used: our
-// inputs are not rounded so far.
+// FP8 (E4M3, seldom E5M2) weights [rows, cols] with a scale for the tensor, for each row, or for
+// each block of rows and columns (weight_scale_inv: multiplied all the same).
 #include "model/quant/quant_module.h"
 
 namespace ingot {
@@ -32,28 +31,32 @@ Result<std::vector<float>> spread(const QuantModule& module, const std::vector<f
 }  // namespace
 
 Result<std::optional<QuantTensor>> read_fp8_weight(const QuantModule& module,
-                                                   const QuantConfig& config, int64_t cols) {
+                                                   const WeightQuant& quant, int64_t cols) {
   INGOT_TRY(const TensorView* codes, module.find(".weight"));
-  if (codes == nullptr || codes->layout != Layout::kF8_E4M3) return std::optional<QuantTensor>();
-  if (codes->shape.rank() != 2 || codes->cols() != static_cast<uint64_t>(cols))
+  const bool is_e5m2 = codes != nullptr && codes->layout == Layout::kF8_E5M2;
+  if (codes == nullptr || (codes->layout != Layout::kF8_E4M3 && !is_e5m2))
+    return std::optional<QuantTensor>();
+  if (codes->shape.rank() != 2 || codes->rows() == 0 ||
+      codes->cols() != static_cast<uint64_t>(cols))
     return module.shape_error(".weight", *codes, fmt::format("[rows, {}]", cols));
-  for (const char* unused : {".input_scale", ".activation_scale", ".weight_zero_point"})
-    INGOT_TRY(module.skip(unused));
-  INGOT_TRY(const TensorView* inverse, module.find(".weight_scale_inv"));
-  INGOT_TRY(const std::vector<float> scales,
-            module.floats(inverse != nullptr ? ".weight_scale_inv" : ".weight_scale"));
+  INGOT_TRY(module.skip(".weight_zero_point"));
+  INGOT_TRY(const std::string_view name,
+            module.first_of({".weight_scale", ".weight_scale_inv", ".qscale_weight"}));
+  INGOT_TRY(const std::vector<float> scales, module.floats(name));
   QuantTensor tensor;
   tensor.rows = static_cast<int64_t>(codes->rows());
   tensor.cols = cols;
   tensor.codes = codes->bytes;
-  Blocks block{config.block_rows, config.block_cols};
+  Blocks block{quant.block_rows, quant.block_cols};
   if (scales.size() == 1) {
     block = {tensor.rows, cols};
-  } else if (config.block_rows == 0) {
+  } else if (quant.block_rows == 0) {
     block = {1, cols};
   }
-  tensor.scheme = {CodeMeaning::kE4m3, CodeOrder::kRows, 8, block.cols < cols ? block.cols : cols};
+  tensor.scheme = {is_e5m2 ? CodeMeaning::kE5m2 : CodeMeaning::kE4m3, CodeOrder::kRows, 8,
+                   block.cols < cols ? block.cols : cols};
   INGOT_TRY(tensor.scales, spread(module, scales, tensor, block));
+  INGOT_TRY(tensor.input, read_input_quant(module, quant));
   return std::optional(std::move(tensor));
 }
 

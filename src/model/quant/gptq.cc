@@ -3,8 +3,6 @@
 // [groups, rows], and g_idx [cols], which names each column's group where columns were taken in the
 // order of their weight (act-order).
 #include <algorithm>
-#include <cstring>
-#include <numeric>
 
 #include "base/log.h"
 #include "model/quant/quant_module.h"
@@ -40,48 +38,23 @@ std::vector<uint8_t> read_zeros(const TensorView& words, const Sizes& sizes, int
   return zeros;
 }
 
-// A symmetric file has one zero point; some that claim the first format store it as the second
-// does.
+// A symmetric weight has one zero point, so that a file with the wrong label is found out: it would
+// be one more or one less.
 void fix_symmetric(const QuantModule& module, int64_t bits, std::vector<uint8_t>& zeros) {
-  const auto middle = static_cast<uint8_t>(1 << (bits - 1));
+  const int middle = 1 << (bits - 1);
   const auto is = [&](int value) {
     return std::ranges::all_of(zeros, [&](uint8_t zero) { return zero == value; });
   };
-  if (!is(middle + 1)) return;
-  log_warning("'{}': the zero points of this symmetric weight are of GPTQ's second format",
+  if (!is(middle + 1) && !is(middle - 1)) return;
+  log_warning("'{}': the zero points of this symmetric weight are of GPTQ's other format",
               module.name());
-  std::ranges::fill(zeros, middle);
-}
-
-// The columns sorted by group, where they are not; every group must then fill its columns.
-Status read_order(const QuantModule& module, const TensorView& words, const Sizes& sizes,
-                  QuantTensor& tensor) {
-  if (words.shape.rank() != 1 || words.cols() != static_cast<uint64_t>(sizes.cols))
-    return module.shape_error(".g_idx", words, fmt::format("[{}]", sizes.cols));
-  std::vector<int32_t> group(static_cast<size_t>(sizes.cols));
-  std::memcpy(group.data(), words.bytes.data(), group.size() * sizeof(int32_t));
-  if (std::ranges::all_of(group, [](int32_t g) { return g == 0; })) return Status::ok();
-  if (!std::ranges::all_of(group, [&](int32_t g) { return g >= 0 && g < sizes.groups; }))
-    return module.error(fmt::format("g_idx names groups beyond the {} there are", sizes.groups));
-  if (std::ranges::is_sorted(group)) return Status::ok();
-  ColumnOrder order(group.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](int32_t col) { return group[static_cast<size_t>(col)]; });
-  for (size_t i = 0; i < order.size(); ++i) {
-    const int64_t expected = static_cast<int64_t>(i) / tensor.scheme.group_columns;
-    if (group[static_cast<size_t>(order[i])] != expected) {
-      return Status::unsupported("'{}': g_idx gives groups of unequal sizes, which no kernel has",
-                                 module.name());
-    }
-  }
-  tensor.column_order = std::make_shared<const ColumnOrder>(std::move(order));
-  return Status::ok();
+  std::ranges::fill(zeros, static_cast<uint8_t>(middle));
 }
 
 }  // namespace
 
 Result<std::optional<QuantTensor>> read_gptq_weight(const QuantModule& module,
-                                                    const QuantConfig& config, int64_t cols) {
+                                                    const WeightQuant& config, int64_t cols) {
   INGOT_TRY(const TensorView* any, module.find(".qweight"));
   if (any == nullptr) return std::optional<QuantTensor>();
   INGOT_TRY(const TensorView* codes, module.tensor(".qweight", {Layout::kI32, Layout::kU32}));
@@ -89,8 +62,8 @@ Result<std::optional<QuantTensor>> read_gptq_weight(const QuantModule& module,
   INGOT_TRY(const TensorView* scales,
             module.tensor(".scales", {Layout::kF16, Layout::kBF16, Layout::kF32}));
   const int64_t bits = config.bits;
-  if (codes->shape.rank() != 2 || cols % 32 != 0 ||
-      codes->shape[0] != static_cast<uint64_t>(cols / 32 * bits)) {
+  if (codes->shape.rank() != 2 || cols * bits % 32 != 0 ||
+      codes->shape[0] != static_cast<uint64_t>(cols * bits / 32)) {
     return module.shape_error(".qweight", *codes, fmt::format("[{} * {} / 32, rows]", cols, bits));
   }
   QuantTensor tensor;
@@ -105,7 +78,7 @@ Result<std::optional<QuantTensor>> read_gptq_weight(const QuantModule& module,
     return module.shape_error(".scales", *scales,
                               fmt::format("[{}, {}], groups of {} columns,", groups, rows, group));
   }
-  if (rows * static_cast<uint64_t>(bits) % 32 != 0 ||
+  if (rows == 0 || rows * static_cast<uint64_t>(bits) % 32 != 0 ||
       words->shape != Shape{groups, rows * static_cast<uint64_t>(bits) / 32}) {
     return module.shape_error(".qzeros", *words,
                               fmt::format("[{}, {} * {} / 32]", groups, rows, bits));
@@ -114,13 +87,9 @@ Result<std::optional<QuantTensor>> read_gptq_weight(const QuantModule& module,
   INGOT_TRY(const std::vector<float> by_group, module.floats(".scales"));
   tensor.scales = transposed(by_group, sizes.groups, sizes.rows);
   std::vector<uint8_t> zeros = read_zeros(*words, sizes, bits, config.stores_zeros_less_one);
-  if (config.is_symmetric && config.stores_zeros_less_one) fix_symmetric(module, bits, zeros);
+  if (config.is_symmetric) fix_symmetric(module, bits, zeros);
   tensor.zeros = transposed(zeros, sizes.groups, sizes.rows);
-  INGOT_TRY(const TensorView* order, module.find(".g_idx"));
-  if (order != nullptr) {
-    INGOT_TRY(order, module.tensor(".g_idx", {Layout::kI32}));
-    INGOT_TRY(read_order(module, *order, sizes, tensor));
-  }
+  INGOT_TRY(read_column_order(module, ".g_idx", tensor));
   return std::optional(std::move(tensor));
 }
 

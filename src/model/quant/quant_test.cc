@@ -78,13 +78,45 @@ TEST(Quant, ConfigsThatCannotBeLoadedAreNamed) {
   expect(R"({"quant_method": "gptq", "bits": 5})", unsupported, "5 bits");
   expect(R"({"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"})", unsupported,
          "'marlin'");
-  expect(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:x": {}}})", unsupported, "dynamic");
-  expect(R"({"quant_method": "awq", "version": "gemv"})", unsupported, "'gemv'");
-  expect(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})", unsupported, "'fp4'");
-  expect(R"({"quant_method": "fp8", "fmt": "e5m2"})", unsupported, "'e5m2'");
+  expect(R"({"quant_method": "gptq", "bits": 4, "group_size": 0})", invalid, "group_size");
+  expect(R"({"quant_method": "gptq", "bits": 4, "format": "gptq_p"})", unsupported, "'gptq_p'");
+  expect(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"+:x": {"bits": 7}}})", unsupported,
+         "7 bits");
+  expect(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:(": {}}})", unsupported, "pattern");
+  expect(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"x": 3}})", invalid, "object");
+  expect(R"({"quant_method": "awq", "version": "marlin"})", unsupported, "'marlin'");
+  expect(R"({"quant_method": "awq", "version": "gemv_fast"})", unsupported, "GGUF");
+  expect(R"({"quant_method": "fp8", "fmt": "e3m4"})", unsupported, "'e3m4'");
   expect(R"({"quant_method": "fp8", "weight_block_size": [128]})", invalid, "two numbers");
-  expect(R"({"quant_method": "modelopt", "quant_algo": "NVFP4"})", unsupported, "'NVFP4'");
+  expect(R"({"quant_method": "fp8", "weight_block_size": [0, 128]})", invalid, "weight_block_size");
+  expect(R"({"quant_method": "fp8", "activation_scheme": "x"})", unsupported, "'x'");
+  expect(R"({"quant_method": "fbgemm_fp8", "activation_scale_ub": -1})", invalid, "positive");
+  expect(R"({"quant_method": "modelopt", "quant_algo": "W4A8_AWQ"})", unsupported, "'W4A8_AWQ'");
+  expect(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})", invalid,
+         "quantized_layers");
+  expect(R"({"quant_method": "exl3"})", unsupported, "'exl3'");
   expect(R"({"quant_method": "compressed-tensors", "format": "x"})", invalid, "config_groups");
+  const auto compressed = [&](const std::string& rest) {
+    return R"({"quant_method": "compressed-tensors", "format": "int-quantized", )" + rest + "}";
+  };
+  expect(compressed(R"("config_groups": {})"), invalid, "no group");
+  expect(compressed(R"("config_groups": {"W4A16": ["Linear"]})"), unsupported, "'W4A16'");
+  expect(compressed(R"("config_groups": {"group_0": {}})"), unsupported, "without weights");
+  const std::string weights = R"("weights": {"num_bits": 8})";
+  const auto group = [&](const std::string& rest) {
+    return compressed(R"("config_groups": {"group_0": {)" + weights + rest + "}}");
+  };
+  expect(group(R"(, "format": "marlin-24")"), unsupported, "'marlin-24'");
+  expect(group(R"(, "targets": ["re:["])"), unsupported, "pattern");
+  expect(group(R"(, "targets": "Linear")"), invalid, "targets");
+  expect(group(R"(, "output_activations": {})"), unsupported, "output");
+  expect(group(R"(, "input_activations": {"num_bits": 4})"), unsupported, "4 bits");
+  expect(group(R"(, "input_activations": {"num_bits": 8, "strategy": "channel"})"), unsupported,
+         "'channel'");
+  expect(compressed(R"("transform_config": {"a": 1}, "config_groups": {})"), unsupported,
+         "rotated");
+  expect(compressed(R"("sparsity_config": {"format": "sparse-24-bitmask"})"), unsupported,
+         "'sparse-24-bitmask'");
 }
 
 TEST(Quant, ZeroPointsOfTheFirstFormatAreOneMore) {
@@ -120,7 +152,7 @@ TEST(Quant, GptqTensorsMustFitTogether) {
   tensors = gptq_tensors();
   tensors.add(".g_idx", Layout::kI32, {63});
   tensors.expect_refused(config, 64, ".g_idx");
-  tensors.add(".g_idx", Layout::kI32, {64}, 0xFF);
+  tensors.add(".g_idx", Layout::kI32, {64}, 0x11);
   tensors.expect_refused(config, 64, "groups beyond");
   tensors.add(".g_idx", Layout::kI32, {64});
   tensors.bytes(".g_idx")[0] = std::byte{1};  // a group of one column

@@ -52,7 +52,7 @@ __m256 clamp(__m256 values, float least, float most) {
 }
 
 __m256i int8_codes(__m256 x, const InputScale& scale) {
-  const __m256 scaled = clamp(_mm256_mul_ps(x, _mm256_set1_ps(scale.inverse)), -512, 512);
+  const __m256 scaled = clamp(_mm256_div_ps(x, _mm256_set1_ps(scale.scale)), -512, 512);
   const __m256i codes =
       _mm256_add_epi32(_mm256_cvtps_epi32(scaled), _mm256_set1_epi32(static_cast<int>(scale.zero)));
   return codes;  // packing saturates them
@@ -60,9 +60,9 @@ __m256i int8_codes(__m256 x, const InputScale& scale) {
 
 // e4m3 values. The sum with a number 2^20 times as large as the value's power of two leaves three
 // bits after the first; below 2^-6 steps are as there.
-__m256 e4m3_values(__m256 x, __m256 inverse) {
+__m256 e4m3_values(__m256 x, __m256 scale) {
   const __m256 sign_bit = _mm256_set1_ps(-0.0F);
-  const __m256 scaled = _mm256_mul_ps(x, inverse);
+  const __m256 scaled = _mm256_div_ps(x, scale);
   const __m256 sign = _mm256_and_ps(scaled, sign_bit);
   const __m256 size = _mm256_min_ps(_mm256_andnot_ps(sign_bit, scaled), _mm256_set1_ps(448));
   const __m256 least = _mm256_max_ps(size, _mm256_set1_ps(0x1p-6F));
@@ -94,7 +94,7 @@ void round_int8_q8g32_avx2(const RoundArgs& args, int64_t begin, int64_t end) {
       for (int64_t group = 0; group < 8; ++group) {
         const int64_t col = i * kPackedColumns + group * 32;
         __m256i codes = _mm256_setzero_si256();
-        if (col < args.cols) {
+        if (col < args.cols && scale.is_usable) {
           const __m256i low = _mm256_packs_epi32(codes_of_8(col), codes_of_8(col + 8));
           const __m256i high = _mm256_packs_epi32(codes_of_8(col + 16), codes_of_8(col + 24));
           codes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
@@ -122,12 +122,10 @@ void round_e4m3_f32_avx2(const RoundArgs& args, int64_t begin, int64_t end) {
       const float* x = args.x + token * args.cols + first;
       float* out = reinterpret_cast<float*>(args.out) + token * args.cols + first;
       const InputScale scale = scale_of(x, count, *args.quant);
-      const __m256 inverse = _mm256_set1_ps(scale.inverse);
       const __m256 factor = _mm256_set1_ps(scale.scale);
-      const bool is_code = scale.inverse != 0;
       for (int64_t i = 0; i < count; i += 8) {
         __m256 values = _mm256_setzero_ps();
-        if (is_code) values = e4m3_values(load(x + i, count - i), inverse);
+        if (scale.is_usable) values = e4m3_values(load(x + i, count - i), factor);
         values = _mm256_mul_ps(values, factor);
         if (count - i >= 8) {
           _mm256_storeu_ps(out + i, values);
@@ -149,11 +147,11 @@ void round_e4m3_bf16_avx2(const RoundArgs& args, int64_t begin, int64_t end) {
       const int64_t count = args.cols - first < width ? args.cols - first : width;
       const float* x = args.x + token * args.cols + first;
       const InputScale scale = scale_of(x, count, *args.quant);
-      const __m256 inverse = _mm256_set1_ps(scale.inverse);
+      const __m256 factor = _mm256_set1_ps(scale.scale);
       // The last vector may reach into the padding, which is of zeros: rows are padded to 32.
       for (int64_t i = 0; i < count; i += 8) {
         __m256 values = _mm256_setzero_ps();
-        if (scale.inverse != 0) values = e4m3_values(load(x + i, count - i), inverse);
+        if (scale.is_usable) values = e4m3_values(load(x + i, count - i), factor);
         // The upper halves of floats: an e4m3 is a bf16.
         const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(values), 16);
         const __m128i halves =
