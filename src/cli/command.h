@@ -29,6 +29,7 @@ std::unique_ptr<Command> make_detokenize_command();
 std::unique_ptr<Command> make_template_command();
 std::unique_ptr<Command> make_perplexity_command();
 std::unique_ptr<Command> make_quantize_command();
+std::unique_ptr<Command> make_imatrix_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_bench_throughput_command();
 std::unique_ptr<Command> make_bench_serve_command();

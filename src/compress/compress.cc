@@ -91,6 +91,8 @@ class Compressor {
         if (why.empty()) why = planned.format.misfit(module.rows, module.cols);
         planned.keeps = !why.empty();
         const int64_t count = module.rows * module.cols;
+        report_.was_quantized =
+            report_.was_quantized || (!planned.keeps && is_quantized(*input_, plan_, module));
         if (planned.keeps) {
           report_.kept_weights += count;
           report_.kept.push_back(module.name + ": " + why);

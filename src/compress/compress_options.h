@@ -54,6 +54,7 @@ struct CompressReport {
   double bits_per_weight = 0;     // of the quantized ones
   std::vector<std::string> kept;  // "name: why"
   bool was_resumed = false;
+  bool was_quantized = false;  // the input was
 };
 
 }  // namespace ingot

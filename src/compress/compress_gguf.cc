@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/compress_gguf.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "formats/tensor_writer.h"
+#include "model/mapper.h"
+#include "quant/quantize_rows.h"
+
+namespace ingot {
+namespace {
+
+constexpr int64_t kPieceFloats = 4 << 20;
+constexpr std::string_view kWeight = ".weight";
+
+std::string_view stem(std::string_view name) {
+  if (name.ends_with(kWeight)) name.remove_suffix(kWeight.size());
+  return name;
+}
+
+class GgufCompressor {
+ public:
+  GgufCompressor(std::shared_ptr<const Checkpoint> input, const std::filesystem::path& path,
+                 const GgufCompressOptions& options)
+      : input_(std::move(input)), path_(path), options_(options), pool_(options.threads) {}
+
+  Result<GgufCompressReport> run() {
+    INGOT_TRY(const ModelPlan model, plan_model(*input_));
+    INGOT_TRY(plan_, plan_gguf(input_));
+    report_.notes = plan_.notes;
+    INGOT_TRY(choose(model.spec));
+    set_keys();
+    WriterOptions writer_options;
+    writer_options.overwrites = options_.overwrites;
+    writer_options.split_bytes = options_.split_bytes;
+    writer_options.plan = fmt::format("{}\nimportance {}", input_->name(), importance_hash());
+    INGOT_TRY(const auto writer, create_gguf(path_, plan_.values, planned_, writer_options));
+    for (size_t i = 0; i < writer->size(); ++i)
+      report_.was_resumed = report_.was_resumed || writer->is_done(i);
+    uint64_t done = 0;
+    for (size_t i = 0; i < planned_.size(); ++i) {
+      if (options_.progress) {
+        options_.progress(planned_[i].name,
+                          static_cast<double>(done) / static_cast<double>(report_.bytes));
+      }
+      if (!writer->is_done(i)) INGOT_TRY(write(i, *writer));
+      done += writer->size_bytes(i);
+    }
+    INGOT_TRY(writer->commit());
+    return report_;
+  }
+
+ private:
+  Status choose(const ModelSpec& spec) {
+    std::vector<GgufTensor> tensors;
+    for (const SourceTensor& source : plan_.tensors) {
+      INGOT_TRY(const std::span<const float> importance,
+                importance_of(options_.importance, source));
+      tensors.push_back({source.name, source.shape, !importance.empty()});
+    }
+    INGOT_TRY(const std::vector<Layout> layouts, choose_types(tensors, spec, options_.types));
+    double weights = 0;
+    double bits = 0;
+    for (size_t i = 0; i < layouts.size(); ++i) {
+      const SourceTensor& source = plan_.tensors[i];
+      planned_.push_back({source.name, layouts[i], source.shape});
+      const uint64_t count = source.shape.elements().value_or(0);
+      const uint64_t bytes = storage_bytes(layouts[i], count).value_or(0);
+      report_.bytes += bytes;
+      ++report_.tensors_by_type[std::string(info(layouts[i]).name)];
+      if (!is_quantizable(tensors[i])) continue;
+      report_.was_quantized = report_.was_quantized || source.is_quantized;
+      weights += static_cast<double>(count);
+      bits += 8 * static_cast<double>(bytes);
+    }
+    if (weights > 0) report_.bits_per_weight = bits / weights;
+    return Status::ok();
+  }
+
+  void set_keys() {
+    plan_.values.set("general.quantization_version", uint32_t{2});
+    plan_.values.set("general.file_type", file_type_of(options_.types));
+    if (options_.importance == nullptr) return;
+    const ImportanceMatrix& importance = *options_.importance;
+    plan_.values.set("quantize.imatrix.file", options_.importance_name);
+    plan_.values.set("quantize.imatrix.dataset", importance.dataset);
+    plan_.values.set("quantize.imatrix.entries_count",
+                     static_cast<uint32_t>(importance.columns.size()));
+    const int64_t chunk = std::max<int64_t>(1, importance.chunk_size);
+    plan_.values.set("quantize.imatrix.chunks_count",
+                     static_cast<uint32_t>((importance.tokens + chunk - 1) / chunk));
+  }
+
+  std::string importance_hash() const {
+    if (options_.importance == nullptr) return "none";
+    uint64_t hash = 1469598103934665603ULL;
+    for (const auto& [name, columns] : options_.importance->columns) {
+      for (const float value : columns)
+        hash = (hash ^ std::bit_cast<uint32_t>(value)) * 1099511628211ULL;
+    }
+    return fmt::format("{:x}", hash);
+  }
+
+  Status write(size_t index, TensorWriter& writer) {
+    const SourceTensor& source = plan_.tensors[index];
+    const Layout layout = planned_[index].layout;
+    if (source.natural == layout) {
+      if (const Result<TensorView> plain = source.plain(); plain.is_ok()) {
+        INGOT_TRY(writer.write(index, plain->bytes));
+        MappedFile::release(plain->bytes);
+        return input_->check_intact();
+      }
+    }
+    INGOT_TRY(const std::span<const float> importance, importance_of(options_.importance, source));
+    const int64_t rows = source.rows();
+    const int64_t cols = source.cols();
+    const uint64_t row_bytes = storage_bytes(layout, static_cast<uint64_t>(cols)).value_or(0);
+    const int64_t step = std::max<int64_t>(1, kPieceFloats / std::max<int64_t>(1, cols));
+    std::vector<std::byte> bytes;
+    for (int64_t row = 0; row < rows; row += step) {
+      const int64_t end = std::min(rows, row + step);
+      bytes.resize(static_cast<size_t>(end - row) * row_bytes);
+      INGOT_TRY(encode_rows(source, layout, importance, row, end, bytes, Exec(pool_)));
+      INGOT_TRY(writer.write_part(index, static_cast<uint64_t>(row) * row_bytes, bytes));
+    }
+    INGOT_TRY(input_->check_intact());
+    return writer.finish(index);
+  }
+
+  std::shared_ptr<const Checkpoint> input_;
+  const std::filesystem::path& path_;
+  const GgufCompressOptions& options_;
+  ThreadPool pool_;
+  GgufPlan plan_;
+  std::vector<PlannedTensor> planned_;
+  GgufCompressReport report_;
+};
+
+}  // namespace
+
+Result<std::span<const float>> importance_of(const ImportanceMatrix* importance,
+                                             const SourceTensor& tensor) {
+  if (importance == nullptr || tensor.shape.rank() < 2) return std::span<const float>();
+  const std::vector<float>* columns = importance->find(stem(tensor.name));
+  if (columns == nullptr) columns = importance->find(stem(tensor.hf_module));
+  if (columns == nullptr) return std::span<const float>();
+  if (std::ssize(*columns) != tensor.cols()) {
+    return Status::invalid_data(
+        "the importance matrix has {} columns for '{}', which has {}: it is of another model",
+        columns->size(), tensor.name, tensor.cols());
+  }
+  return std::span<const float>(*columns);
+}
+
+Status encode_rows(const SourceTensor& source, Layout layout, std::span<const float> importance,
+                   int64_t row_begin, int64_t row_end, std::span<std::byte> out, const Exec& exec) {
+  const int64_t cols = source.cols();
+  const uint64_t row_bytes = out.size() / static_cast<uint64_t>(row_end - row_begin);
+  std::mutex mutex;
+  Status status = Status::ok();
+  exec.for_chunks(row_end - row_begin, 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> values(static_cast<size_t>((end - begin) * cols));
+    const Status read = source.read_rows(row_begin + begin, row_begin + end, values);
+    if (!read.is_ok()) {
+      const std::lock_guard lock(mutex);
+      status = read;
+      return;
+    }
+    quantize_rows(layout, values, cols, importance,
+                  out.subspan(static_cast<size_t>(begin) * row_bytes,
+                              static_cast<size_t>(end - begin) * row_bytes));
+  });
+  return status;
+}
+
+Result<GgufCompressReport> compress_gguf(std::shared_ptr<const Checkpoint> input,
+                                         const std::filesystem::path& path,
+                                         const GgufCompressOptions& options) {
+  return GgufCompressor(std::move(input), path, options).run();
+}
+
+}  // namespace ingot
