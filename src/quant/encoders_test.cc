@@ -52,7 +52,9 @@ TEST_P(OnGrid, IsKeptExactly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, OnGrid,
-                         testing::Values(Layout::kF32, Layout::kF16, Layout::kBF16, Layout::kQ8_0),
+                         testing::Values(Layout::kF32, Layout::kF16, Layout::kBF16, Layout::kQ8_0,
+                                         Layout::kMXFP4, Layout::kQ1_0, Layout::kTQ1_0,
+                                         Layout::kTQ2_0),
                          [](const testing::TestParamInfo<Layout>& at) {
                            return std::string(ingot::info(at.param).name);
                          });
@@ -87,7 +89,8 @@ INSTANTIATE_TEST_SUITE_P(Layouts, FullRange,
                                          Grid{Layout::kQ2_K, 0, 3, 15}, Grid{Layout::kQ3_K, -4, 3},
                                          Grid{Layout::kQ4_K, 0, 15, 63},
                                          Grid{Layout::kQ5_K, 0, 31, 63},
-                                         Grid{Layout::kQ6_K, -32, 31}),
+                                         Grid{Layout::kQ6_K, -32, 31}, Grid{Layout::kTQ1_0, -1, 1},
+                                         Grid{Layout::kTQ2_0, -1, 1}, Grid{Layout::kQ2_0, -1, 2}),
                          [](const testing::TestParamInfo<Grid>& at) {
                            return std::string(ingot::info(at.param.layout).name);
                          });

@@ -25,6 +25,22 @@ Encoder find_encoder(Layout layout) {
       return encode_q5_k;
     case Layout::kQ6_K:
       return encode_q6_k;
+    case Layout::kIQ4_NL:
+      return encode_iq4_nl;
+    case Layout::kIQ4_XS:
+      return encode_iq4_xs;
+    case Layout::kMXFP4:
+      return encode_mxfp4;
+    case Layout::kNVFP4:
+      return encode_nvfp4;
+    case Layout::kTQ1_0:
+      return encode_tq1_0;
+    case Layout::kTQ2_0:
+      return encode_tq2_0;
+    case Layout::kQ1_0:
+      return encode_q1_0;
+    case Layout::kQ2_0:
+      return encode_q2_0;
     default:
       return nullptr;
   }

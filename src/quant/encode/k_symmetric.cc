@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Q3_K and Q6_K: sixteen groups of 16, each with a small signed integer as its scale under one fp16
-// scale of the block. Chosen as in k_affine.cc: the group's best scale alone, the block's scale,
-// the integers around, the block's scale again.
+// Q3_K and Q6_K: sixteen groups of 16, codes -4..3 or -32..31.
 #include "blocks/q3_k.h"
 #include "blocks/q6_k.h"
-#include "quant/encode/group_batch.h"
-#include "quant/encode/half_lanes.h"
 #include "quant/encode/layout_encoders.h"
-#include "quant/encode/symmetric_fit.h"
+#include "quant/encode/scaled_groups.h"
 
 namespace ingot::quant::INGOT_TARGET {
 namespace {
@@ -18,62 +14,6 @@ struct Levels {
   float zero;        // codes are in [-zero, zero - 1]
   float small_zero;  // and the integers of the groups in [-small_zero, small_zero - 1]
 };
-
-struct Integers {
-  Lanes scale;
-  Lanes error;
-};
-
-Integers choose_integers(const GroupBatch<kSize>& batch, const SymmetricFit& fit, Lanes block_scale,
-                         const Levels& levels) {
-  const float low = -levels.small_zero;
-  const float high = levels.small_zero - 1.0F;
-  const Lanes near = nearest(fit.scale * inverse_or_zero(block_scale), low, high);
-  Integers best{};
-  bool is_first = true;
-  for (const float step : {0.0F, -1.0F, 1.0F}) {
-    const Lanes scale_code = nearest(near + step, low, high);
-    const Lanes scale = block_scale * scale_code;
-    const Lanes inverse = inverse_or_zero(scale);
-    Lanes error{};
-    for (size_t i = 0; i < kSize; ++i) {
-      const Lanes code = nearest(batch.x[i] * inverse, -levels.zero, levels.zero - 1.0F);
-      const Lanes off = scale * code - batch.x[i];
-      error += batch.w[i] * off * off;
-    }
-    if (is_first) {
-      best = {scale_code, error};
-      is_first = false;
-      continue;
-    }
-    const auto is_better = error < best.error;
-    best.scale = is_better ? scale_code : best.scale;
-    best.error = is_better ? error : best.error;
-  }
-  return best;
-}
-
-Lanes refit(const GroupBatch<kSize>& batch, Lanes block_scale, const Integers& chosen, float zero) {
-  const Lanes inverse = inverse_or_zero(block_scale * chosen.scale);
-  Lanes sum_ll{};
-  Lanes sum_xl{};
-  for (size_t i = 0; i < kSize; ++i) {
-    const Lanes code = nearest(batch.x[i] * inverse, -zero, zero - 1.0F);
-    const Lanes weighted = batch.w[i] * code;
-    sum_ll += weighted * code;
-    sum_xl += weighted * batch.x[i];
-  }
-  const Lanes ss = sum_within<16>(chosen.scale * chosen.scale * sum_ll);
-  const Lanes sx = sum_within<16>(chosen.scale * sum_xl);
-  return round_to_half(ss > 0.0F ? sx / ss : block_scale);
-}
-
-// The group scale of largest magnitude takes the end with one integer more.
-Lanes first_block_scale(Lanes scales, float small_zero) {
-  const Lanes high = highest_within<16>(scales);
-  const Lanes low = -highest_within<16>(-scales);
-  return round_to_half((high > -low ? high : low) / -small_zero);
-}
 
 void pack(const uint8_t (*codes)[kSize], const Lanes& scales, Q3_K& block) {
   std::memset(block.group_scales, 0, sizeof(block.group_scales));
@@ -114,28 +54,21 @@ template <class Block, size_t kTargets>
 void encode(const EncodeJob& job, const Levels& levels, const float (&targets)[kTargets],
             int rounds) {
   for_each_batch<kSize>(job, [&](const GroupBatch<kSize>& batch, size_t first, size_t) {
-    const SymmetricFit fit =
-        fit_symmetric<true>(batch.x, batch.w, -levels.zero, levels.zero - 1.0F, targets, rounds);
-    Lanes block_scale = first_block_scale(fit.scale, levels.small_zero);
-    Integers chosen = choose_integers(batch, fit, block_scale, levels);
-    const Lanes other_scale = refit(batch, block_scale, chosen, levels.zero);
-    const Integers other = choose_integers(batch, fit, other_scale, levels);
-    const auto is_better = sum_within<16>(other.error) < sum_within<16>(chosen.error);
-    block_scale = is_better ? other_scale : block_scale;
-    chosen.scale = is_better ? other.scale : chosen.scale;
+    const IntegerGrid grid{-levels.zero, levels.zero - 1.0F};
+    const SymmetricFit fit = fit_symmetric<true>(batch.x, batch.w, grid, targets, rounds);
+    const ScaledGroups groups = settle_groups<kLanes>(batch, fit.scale, levels.small_zero, grid);
 
-    const Lanes inverse = inverse_or_zero(block_scale * chosen.scale);
+    const Lanes inverse = inverse_or_zero(groups.block_scale * groups.integers);
     Lanes codes[kSize];
-    for (size_t i = 0; i < kSize; ++i) {
-      codes[i] = nearest(batch.x[i] * inverse, -levels.zero, levels.zero - 1.0F) + levels.zero;
-    }
+    for (size_t i = 0; i < kSize; ++i)
+      codes[i] = grid(batch.x[i] * inverse) + levels.zero;
     uint8_t bytes[kLanes][kSize];
     store_codes(codes, bytes);
     uint16_t scale_bits[kLanes];
-    store_half_bits(block_scale, scale_bits);
+    store_half_bits(groups.block_scale, scale_bits);
     Block block;
     block.scale = Half{scale_bits[0]};
-    pack(bytes, chosen.scale, block);
+    pack(bytes, groups.integers, block);
     std::memcpy(job.out + first / kLanes * sizeof(Block), &block, sizeof(block));
   });
 }

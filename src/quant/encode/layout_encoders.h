@@ -16,5 +16,13 @@ void encode_q3_k(const EncodeJob& job);
 void encode_q4_k(const EncodeJob& job);
 void encode_q5_k(const EncodeJob& job);
 void encode_q6_k(const EncodeJob& job);
+void encode_iq4_nl(const EncodeJob& job);
+void encode_iq4_xs(const EncodeJob& job);
+void encode_mxfp4(const EncodeJob& job);
+void encode_nvfp4(const EncodeJob& job);
+void encode_tq1_0(const EncodeJob& job);
+void encode_tq2_0(const EncodeJob& job);
+void encode_q1_0(const EncodeJob& job);
+void encode_q2_0(const EncodeJob& job);
 
 }  // namespace ingot::quant::INGOT_TARGET

@@ -31,13 +31,14 @@ template <class Block, bool kIsWeighted, size_t kTargets>
 void encode(const EncodeJob& job, float zero, const float (&targets)[kTargets]) {
   for_each_batch<Block::kGroup>(
       job, [&](const GroupBatch<Block::kGroup>& batch, size_t first, size_t count) {
-        const SymmetricFit fit = fit_symmetric<kIsWeighted>(batch.x, batch.w, -zero, zero - 1.0F,
-                                                            targets, kIsWeighted ? 3 : 1);
+        const IntegerGrid grid{-zero, zero - 1.0F};
+        const SymmetricFit fit =
+            fit_symmetric<kIsWeighted>(batch.x, batch.w, grid, targets, kIsWeighted ? 3 : 1);
         const Lanes scale = round_to_half(fit.scale);
         const Lanes inverse = inverse_or_zero(scale);
         Lanes codes[Block::kGroup];
         for (size_t i = 0; i < Block::kGroup; ++i)
-          codes[i] = nearest(batch.x[i] * inverse, -zero, zero - 1.0F) + zero;
+          codes[i] = grid(batch.x[i] * inverse) + zero;
         uint8_t bytes[kLanes][Block::kGroup];
         store_codes(codes, bytes);
         uint16_t bits[kLanes];
