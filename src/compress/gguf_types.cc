@@ -39,7 +39,7 @@ uint32_t file_type_of(const GgufTypeOptions& options) {
 }
 
 bool is_quantizable(const GgufTensor& tensor) {
-  return tensor.shape.rank() >= 2 && named_tensor(tensor.name).kind != TensorKind::kKept;
+  return tensor.shape.rank() >= 2 && named_tensor(tensor.name).kind != MatrixKind::kKept;
 }
 
 Result<std::vector<Layout>> choose_types(std::span<const GgufTensor> tensors, const ModelSpec& spec,
@@ -65,8 +65,8 @@ Result<std::vector<Layout>> choose_types(std::span<const GgufTensor> tensors, co
     }
     const TensorRole role = role_of(tensor, spec, is_tied);
     std::optional<Layout> asked;
-    if (role.kind == TensorKind::kEmbedding) asked = options.embedding;
-    if (role.kind == TensorKind::kOutput) asked = options.output;
+    if (role.kind == MatrixKind::kEmbedding) asked = options.embedding;
+    if (role.kind == MatrixKind::kOutput) asked = options.output;
     for (const auto& [pattern, layout] : patterns) {
       if (pattern.matches(tensor.name)) asked = layout;
     }
@@ -84,8 +84,8 @@ Result<std::vector<Layout>> choose_types(std::span<const GgufTensor> tensors, co
   }
   for (size_t i = 0; i < layouts.size(); ++i) {
     const GgufTensor& tensor = tensors[i];
-    const TensorKind kind = named_tensor(tensor.name).kind;
-    const bool is_looked_up = kind == TensorKind::kEmbedding || kind == TensorKind::kOutput;
+    const MatrixKind kind = named_tensor(tensor.name).kind;
+    const bool is_looked_up = kind == MatrixKind::kEmbedding || kind == MatrixKind::kOutput;
     if (!needs_importance(layouts[i]) || tensor.has_importance || is_looked_up) continue;
     return Status::invalid_argument(
         "'{}' as {} needs an importance matrix: give --imatrix FILE or --calibration FILE",

@@ -114,10 +114,10 @@ Layout fit_layout(Layout layout, int64_t cols) {
 }
 
 Layout choose(const Mixture& mixture, const TensorRole& role) {
-  if (role.kind == TensorKind::kKept || role.dims < 2) return Layout::kF32;
+  if (role.kind == MatrixKind::kKept || role.dims < 2) return Layout::kF32;
   if (!info(mixture.base).is_quantized) return mixture.base;
   const bool is_output =
-      role.kind == TensorKind::kOutput || (role.kind == TensorKind::kEmbedding && role.is_tied);
+      role.kind == MatrixKind::kOutput || (role.kind == MatrixKind::kEmbedding && role.is_tied);
   if (is_output && !has_whole_blocks(mixture.base, role.cols)) {
     return fit_layout(Layout::kQ8_0, role.cols);
   }

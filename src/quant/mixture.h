@@ -14,7 +14,7 @@
 
 namespace ingot {
 
-enum class TensorKind : uint8_t {
+enum class MatrixKind : uint8_t {
   kEmbedding,
   kOutput,
   kAttentionQ,
@@ -30,7 +30,7 @@ enum class TensorKind : uint8_t {
 };
 
 struct TensorRole {
-  TensorKind kind = TensorKind::kOther;
+  MatrixKind kind = MatrixKind::kOther;
   bool is_expert = false;  // one of several feed-forward networks, stacked or not
   bool is_tied = false;    // an embedding that is also the output
   bool has_importance = false;
@@ -67,7 +67,7 @@ Layout fit_layout(Layout layout, int64_t cols);
 
 // What a tensor of a GGUF file is, by its name ("blk.3.ffn_down_exps.weight").
 struct NamedTensor {
-  TensorKind kind = TensorKind::kOther;
+  MatrixKind kind = MatrixKind::kOther;
   bool is_expert = false;
   std::optional<int> layer;
 };

@@ -40,14 +40,14 @@ Layout embedding(const Case& c) {
 Layout tiny_matrix(const Case& c) {
   const Layout better = c.is({"IQ2_S", "IQ2_M"}) ? Layout::kIQ3_S : Layout::kQ2_K;
   switch (c.role.kind) {
-    case TensorKind::kAttentionV:
-    case TensorKind::kAttentionQkv:
+    case MatrixKind::kAttentionV:
+    case MatrixKind::kAttentionQkv:
       return c.has_shared_heads() || c.role.experts >= 4 ? Layout::kQ4_K : better;
-    case TensorKind::kAttentionK:
+    case MatrixKind::kAttentionK:
       return c.has_eight_experts() ? Layout::kQ4_K : c.mixture.base;
-    case TensorKind::kFfnDown:
+    case MatrixKind::kFfnDown:
       return c.is_in_first(8) ? better : c.mixture.base;
-    case TensorKind::kAttentionOutput:
+    case MatrixKind::kAttentionOutput:
       if (c.has_eight_experts()) return Layout::kQ5_K;
       if (c.is({"IQ1_S", "IQ1_M"})) return Layout::kIQ2_XXS;
       return c.is({"IQ2_S", "IQ2_M"}) ? Layout::kIQ3_S : c.mixture.base;
@@ -82,7 +82,7 @@ Layout value(const Case& c) {
 }
 
 Layout query_or_key(const Case& c) {
-  if (c.role.kind == TensorKind::kAttentionK && c.has_eight_experts()) return Layout::kQ8_0;
+  if (c.role.kind == MatrixKind::kAttentionK && c.has_eight_experts()) return Layout::kQ8_0;
   if (c.is({"IQ3_XS"})) return Layout::kIQ3_XXS;
   if (c.is({"IQ3_XXS"})) return Layout::kIQ2_S;
   return c.mixture.base;
@@ -126,7 +126,7 @@ Layout ffn_gate_or_up(const Case& c) {
 
 // Four-bit floats: where there are experts they are most of the file and all that was trained so.
 Layout float_matrix(const Case& c) {
-  if (c.role.kind == TensorKind::kEmbedding) return Layout::kQ8_0;
+  if (c.role.kind == MatrixKind::kEmbedding) return Layout::kQ8_0;
   const bool is_spared = c.role.experts > 0 && !c.role.is_expert;
   return is_spared ? Layout::kQ8_0 : c.mixture.base;
 }
@@ -143,21 +143,21 @@ Layout output_layout(const Mixture& mixture) {
 Layout matrix_layout(const Mixture& mixture, const TensorRole& role) {
   const Case c{mixture, role};
   if (c.is({"MXFP4", "NVFP4"})) return float_matrix(c);
-  if (role.kind == TensorKind::kEmbedding) return embedding(c);
+  if (role.kind == MatrixKind::kEmbedding) return embedding(c);
   if (c.is_tiny()) return tiny_matrix(c);
   switch (role.kind) {
-    case TensorKind::kAttentionV:
-    case TensorKind::kAttentionQkv:
+    case MatrixKind::kAttentionV:
+    case MatrixKind::kAttentionQkv:
       return value(c);
-    case TensorKind::kAttentionQ:
-    case TensorKind::kAttentionK:
+    case MatrixKind::kAttentionQ:
+    case MatrixKind::kAttentionK:
       return query_or_key(c);
-    case TensorKind::kAttentionOutput:
+    case MatrixKind::kAttentionOutput:
       return attention_output(c);
-    case TensorKind::kFfnDown:
+    case MatrixKind::kFfnDown:
       return ffn_down(c);
-    case TensorKind::kFfnGate:
-    case TensorKind::kFfnUp:
+    case MatrixKind::kFfnGate:
+    case MatrixKind::kFfnUp:
       return ffn_gate_or_up(c);
     default:
       return mixture.base;

@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-TensorRole role_of(TensorKind kind, int layer = 0, int64_t cols = 4096) {
+TensorRole role_of(MatrixKind kind, int layer = 0, int64_t cols = 4096) {
   return {.kind = kind,
           .layer = layer,
           .layers = 32,
@@ -31,7 +31,7 @@ double bits(Layout layout) {
 double bits_per_weight(const Mixture& mixture, bool has_importance) {
   double all_bits = 0;
   double all_weights = 0;
-  const auto add = [&](TensorKind kind, int layer, int64_t rows, int64_t cols) {
+  const auto add = [&](MatrixKind kind, int layer, int64_t rows, int64_t cols) {
     TensorRole role = role_of(kind, layer, cols);
     role.rows = rows;
     role.has_importance = has_importance;
@@ -39,16 +39,16 @@ double bits_per_weight(const Mixture& mixture, bool has_importance) {
     all_weights += weights;
     all_bits += weights * bits(choose(mixture, role));
   };
-  add(TensorKind::kEmbedding, 0, 128256, 4096);
-  add(TensorKind::kOutput, 0, 128256, 4096);
+  add(MatrixKind::kEmbedding, 0, 128256, 4096);
+  add(MatrixKind::kOutput, 0, 128256, 4096);
   for (int layer = 0; layer < 32; ++layer) {
-    add(TensorKind::kAttentionQ, layer, 4096, 4096);
-    add(TensorKind::kAttentionK, layer, 1024, 4096);
-    add(TensorKind::kAttentionV, layer, 1024, 4096);
-    add(TensorKind::kAttentionOutput, layer, 4096, 4096);
-    add(TensorKind::kFfnGate, layer, 14336, 4096);
-    add(TensorKind::kFfnUp, layer, 14336, 4096);
-    add(TensorKind::kFfnDown, layer, 4096, 14336);
+    add(MatrixKind::kAttentionQ, layer, 4096, 4096);
+    add(MatrixKind::kAttentionK, layer, 1024, 4096);
+    add(MatrixKind::kAttentionV, layer, 1024, 4096);
+    add(MatrixKind::kAttentionOutput, layer, 4096, 4096);
+    add(MatrixKind::kFfnGate, layer, 14336, 4096);
+    add(MatrixKind::kFfnUp, layer, 14336, 4096);
+    add(MatrixKind::kFfnDown, layer, 4096, 14336);
   }
   return all_bits / all_weights;
 }
@@ -111,8 +111,8 @@ TEST(Mixture, IsFoundInAnyCaseAndByItsShortName) {
 
 TEST(Mixture, KeepsNormsAndVectorsInF32) {
   for (const Mixture& mixture : all_mixtures()) {
-    EXPECT_EQ(choose(mixture, role_of(TensorKind::kKept)), Layout::kF32);
-    TensorRole bias = role_of(TensorKind::kOther);
+    EXPECT_EQ(choose(mixture, role_of(MatrixKind::kKept)), Layout::kF32);
+    TensorRole bias = role_of(MatrixKind::kOther);
     bias.dims = 1;
     EXPECT_EQ(choose(mixture, bias), Layout::kF32);
   }
@@ -120,19 +120,19 @@ TEST(Mixture, KeepsNormsAndVectorsInF32) {
 
 TEST(Mixture, Q4KMGivesSixBitsToSensitiveLayers) {
   const Mixture& mixture = *find_mixture("Q4_K_M");
-  for (const TensorKind kind : {TensorKind::kAttentionV, TensorKind::kFfnDown}) {
+  for (const MatrixKind kind : {MatrixKind::kAttentionV, MatrixKind::kFfnDown}) {
     for (const int layer : {0, 3, 6, 9, 28, 31})
       EXPECT_EQ(choose(mixture, role_of(kind, layer)), Layout::kQ6_K) << layer;
     for (const int layer : {4, 5, 7, 8, 26})
       EXPECT_EQ(choose(mixture, role_of(kind, layer)), Layout::kQ4_K) << layer;
   }
-  EXPECT_EQ(choose(mixture, role_of(TensorKind::kAttentionQ)), Layout::kQ4_K);
-  EXPECT_EQ(choose(mixture, role_of(TensorKind::kOutput)), Layout::kQ6_K);
-  EXPECT_EQ(choose(mixture, role_of(TensorKind::kEmbedding)), Layout::kQ4_K);
+  EXPECT_EQ(choose(mixture, role_of(MatrixKind::kAttentionQ)), Layout::kQ4_K);
+  EXPECT_EQ(choose(mixture, role_of(MatrixKind::kOutput)), Layout::kQ6_K);
+  EXPECT_EQ(choose(mixture, role_of(MatrixKind::kEmbedding)), Layout::kQ4_K);
 }
 
 TEST(Mixture, TreatsATiedEmbeddingAsTheOutput) {
-  TensorRole tied = role_of(TensorKind::kEmbedding);
+  TensorRole tied = role_of(MatrixKind::kEmbedding);
   tied.is_tied = true;
   EXPECT_EQ(choose(*find_mixture("Q4_K_M"), tied), Layout::kQ6_K);
   EXPECT_EQ(choose(*find_mixture("IQ2_XS"), tied), Layout::kQ5_K);
@@ -141,7 +141,7 @@ TEST(Mixture, TreatsATiedEmbeddingAsTheOutput) {
 
 TEST(Mixture, FallsBackWhereColumnsDoNotFillBlocks) {
   const auto down = [](std::string_view name, int64_t cols) {
-    return choose(*find_mixture(name), role_of(TensorKind::kAttentionQ, 8, cols));
+    return choose(*find_mixture(name), role_of(MatrixKind::kAttentionQ, 8, cols));
   };
   EXPECT_EQ(down("Q4_K_M", 96), Layout::kQ5_0);
   EXPECT_EQ(down("Q5_K_M", 96), Layout::kQ5_1);
@@ -151,21 +151,21 @@ TEST(Mixture, FallsBackWhereColumnsDoNotFillBlocks) {
   EXPECT_EQ(down("NVFP4", 96), Layout::kIQ4_NL);
   EXPECT_EQ(down("Q4_K_M", 100), Layout::kF16);
   EXPECT_EQ(down("Q8_0", 100), Layout::kF16);
-  EXPECT_EQ(choose(*find_mixture("Q4_K_M"), role_of(TensorKind::kOutput, 0, 96)), Layout::kQ8_0);
+  EXPECT_EQ(choose(*find_mixture("Q4_K_M"), role_of(MatrixKind::kOutput, 0, 96)), Layout::kQ8_0);
   for (const Mixture& mixture : all_mixtures()) {
     for (const int64_t cols : {1, 32, 64, 96, 128, 320, 512}) {
-      const Layout layout = choose(mixture, role_of(TensorKind::kFfnDown, 0, cols));
+      const Layout layout = choose(mixture, role_of(MatrixKind::kFfnDown, 0, cols));
       EXPECT_EQ(cols % static_cast<int64_t>(info(layout).block_elements), 0) << mixture.name;
     }
   }
 }
 
 TEST(Mixture, FourBitFloatsSpareWhatIsNotAnExpert) {
-  TensorRole query = role_of(TensorKind::kAttentionQ);
+  TensorRole query = role_of(MatrixKind::kAttentionQ);
   EXPECT_EQ(choose(*find_mixture("MXFP4"), query), Layout::kMXFP4);
   query.experts = 32;
   EXPECT_EQ(choose(*find_mixture("MXFP4"), query), Layout::kQ8_0);
-  TensorRole expert = role_of(TensorKind::kFfnDown);
+  TensorRole expert = role_of(MatrixKind::kFfnDown);
   expert.experts = 32;
   expert.is_expert = true;
   EXPECT_EQ(choose(*find_mixture("MXFP4"), expert), Layout::kMXFP4);
@@ -179,26 +179,26 @@ TEST(Mixture, WantsImportanceWhereBitsAreFew) {
 }
 
 TEST(NamedTensor, KnowsTheNamesOfGguf) {
-  const auto expect = [](std::string_view name, TensorKind kind, std::optional<int> layer,
+  const auto expect = [](std::string_view name, MatrixKind kind, std::optional<int> layer,
                          bool is_expert) {
     const NamedTensor found = named_tensor(name);
     EXPECT_EQ(found.kind, kind) << name;
     EXPECT_EQ(found.layer, layer) << name;
     EXPECT_EQ(found.is_expert, is_expert) << name;
   };
-  expect("token_embd.weight", TensorKind::kEmbedding, std::nullopt, false);
-  expect("output.weight", TensorKind::kOutput, std::nullopt, false);
-  expect("output_norm.weight", TensorKind::kKept, std::nullopt, false);
-  expect("blk.0.attn_q.weight", TensorKind::kAttentionQ, 0, false);
-  expect("blk.0.attn_q.bias", TensorKind::kKept, 0, false);
-  expect("blk.0.attn_q_norm.weight", TensorKind::kKept, 0, false);
-  expect("blk.11.attn_output.weight", TensorKind::kAttentionOutput, 11, false);
-  expect("blk.11.attn_qkv.weight", TensorKind::kAttentionQkv, 11, false);
-  expect("blk.3.ffn_down_exps.weight", TensorKind::kFfnDown, 3, true);
-  expect("blk.3.ffn_gate_inp.weight", TensorKind::kKept, 3, false);
-  expect("blk.3.ssm_in.weight", TensorKind::kOther, 3, false);
-  expect("blk.x.ffn_up.weight", TensorKind::kFfnUp, std::nullopt, false);
-  expect("", TensorKind::kKept, std::nullopt, false);
+  expect("token_embd.weight", MatrixKind::kEmbedding, std::nullopt, false);
+  expect("output.weight", MatrixKind::kOutput, std::nullopt, false);
+  expect("output_norm.weight", MatrixKind::kKept, std::nullopt, false);
+  expect("blk.0.attn_q.weight", MatrixKind::kAttentionQ, 0, false);
+  expect("blk.0.attn_q.bias", MatrixKind::kKept, 0, false);
+  expect("blk.0.attn_q_norm.weight", MatrixKind::kKept, 0, false);
+  expect("blk.11.attn_output.weight", MatrixKind::kAttentionOutput, 11, false);
+  expect("blk.11.attn_qkv.weight", MatrixKind::kAttentionQkv, 11, false);
+  expect("blk.3.ffn_down_exps.weight", MatrixKind::kFfnDown, 3, true);
+  expect("blk.3.ffn_gate_inp.weight", MatrixKind::kKept, 3, false);
+  expect("blk.3.ssm_in.weight", MatrixKind::kOther, 3, false);
+  expect("blk.x.ffn_up.weight", MatrixKind::kFfnUp, std::nullopt, false);
+  expect("", MatrixKind::kKept, std::nullopt, false);
 }
 
 }  // namespace

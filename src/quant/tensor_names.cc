@@ -10,31 +10,31 @@ namespace {
 
 struct Pattern {
   std::string_view part;
-  TensorKind kind;
+  MatrixKind kind;
 };
 
 // The first that occurs in the name; small and sensitive matrices come before the kinds whose names
 // they share.
 constexpr Pattern kPatterns[] = {
-    {"norm", TensorKind::kKept},
-    {"ffn_gate_inp", TensorKind::kKept},
-    {"position_embd", TensorKind::kKept},
-    {"token_types", TensorKind::kKept},
-    {"rope_freqs", TensorKind::kKept},
-    {"ssm_conv1d", TensorKind::kKept},
-    {"shortconv.conv", TensorKind::kKept},
-    {"altup", TensorKind::kKept},
-    {"laurel", TensorKind::kKept},
-    {"token_embd.weight", TensorKind::kEmbedding},
-    {"attn_qkv.weight", TensorKind::kAttentionQkv},
-    {"attn_kv_b.weight", TensorKind::kAttentionQkv},
-    {"attn_q.weight", TensorKind::kAttentionQ},
-    {"attn_k.weight", TensorKind::kAttentionK},
-    {"attn_v.weight", TensorKind::kAttentionV},
-    {"attn_output.weight", TensorKind::kAttentionOutput},
-    {"ffn_gate", TensorKind::kFfnGate},
-    {"ffn_up", TensorKind::kFfnUp},
-    {"ffn_down", TensorKind::kFfnDown},
+    {"norm", MatrixKind::kKept},
+    {"ffn_gate_inp", MatrixKind::kKept},
+    {"position_embd", MatrixKind::kKept},
+    {"token_types", MatrixKind::kKept},
+    {"rope_freqs", MatrixKind::kKept},
+    {"ssm_conv1d", MatrixKind::kKept},
+    {"shortconv.conv", MatrixKind::kKept},
+    {"altup", MatrixKind::kKept},
+    {"laurel", MatrixKind::kKept},
+    {"token_embd.weight", MatrixKind::kEmbedding},
+    {"attn_qkv.weight", MatrixKind::kAttentionQkv},
+    {"attn_kv_b.weight", MatrixKind::kAttentionQkv},
+    {"attn_q.weight", MatrixKind::kAttentionQ},
+    {"attn_k.weight", MatrixKind::kAttentionK},
+    {"attn_v.weight", MatrixKind::kAttentionV},
+    {"attn_output.weight", MatrixKind::kAttentionOutput},
+    {"ffn_gate", MatrixKind::kFfnGate},
+    {"ffn_up", MatrixKind::kFfnUp},
+    {"ffn_down", MatrixKind::kFfnDown},
 };
 
 std::optional<int> layer_of(std::string_view name) {
@@ -52,11 +52,11 @@ std::optional<int> layer_of(std::string_view name) {
 NamedTensor named_tensor(std::string_view gguf_name) {
   NamedTensor found{.layer = layer_of(gguf_name)};
   if (!gguf_name.ends_with(".weight")) {
-    found.kind = TensorKind::kKept;  // biases, sinks, tables of factors
+    found.kind = MatrixKind::kKept;  // biases, sinks, tables of factors
     return found;
   }
   if (gguf_name == "output.weight") {
-    found.kind = TensorKind::kOutput;
+    found.kind = MatrixKind::kOutput;
     return found;
   }
   const auto match = std::ranges::find_if(kPatterns, [&](const Pattern& pattern) {
