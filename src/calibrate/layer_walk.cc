@@ -42,7 +42,7 @@ Result<LayerWalk> LayerWalk::create(std::shared_ptr<const Checkpoint> checkpoint
     }
   }
   walk.plan_passes();
-  INGOT_TRY(walk.embed());
+  INGOT_TRY(walk.hidden_, walk.embed({}));
   return walk;
 }
 
@@ -70,18 +70,19 @@ void LayerWalk::plan_passes() {
   tables_.resize(longest_pass);
 }
 
-Status LayerWalk::embed() {
+Result<std::vector<float>> LayerWalk::embed(const TensorOverlay& overlay) {
   INGOT_TRY(const auto ends,
-            Model::load_ends(checkpoint_, *plan_, TensorOverlay(), model_options(options_), false));
+            Model::load_ends(checkpoint_, *plan_, overlay, model_options(options_), false));
   INGOT_TRY(Decoder decoder, Decoder::create(ends, exec(), KvCacheType::kF32));
   INGOT_TRY(const KvCache cache,
             KvCache::create(ends->spec(), {KvCacheType::kF32, kPageTokens, {}}));
-  hidden_.reserve(static_cast<size_t>(tokens_ * plan_->spec.hidden));
+  std::vector<float> states;
+  states.reserve(static_cast<size_t>(tokens_ * plan_->spec.hidden));
   for (const Pass& pass : passes_) {
     const std::span<const float> rows = decoder.embed_tokens(pass.batch, cache);
-    hidden_.insert(hidden_.end(), rows.begin(), rows.end());
+    states.insert(states.end(), rows.begin(), rows.end());
   }
-  return Status::ok();
+  return states;
 }
 
 int64_t LayerWalk::columns(LinearInput input) const {
@@ -94,20 +95,23 @@ int64_t LayerWalk::columns(LinearInput input) const {
   return plan_->spec.hidden;
 }
 
-Status LayerWalk::run(const TensorOverlay& overlay, const Visit& visit,
-                      std::optional<LinearInput> last) {
+struct LayerWalk::Layer {
+  std::shared_ptr<const Model> model;
+  KvCache cache;
+  Decoder decoder;
+};
+
+Result<std::unique_ptr<LayerWalk::Layer>> LayerWalk::load(const TensorOverlay& overlay) {
   INGOT_CHECK(layer_ < layers());
-  INGOT_TRY(const auto model,
+  INGOT_TRY(auto model,
             Model::load_layer(checkpoint_, *plan_, layer_, overlay, model_options(options_)));
   const KvCacheOptions cache_options{KvCacheType::kF32, kPageTokens, {page_count_}};
-  INGOT_TRY(const KvCache cache, KvCache::create(model->spec(), cache_options));
+  INGOT_TRY(KvCache cache, KvCache::create(model->spec(), cache_options));
   INGOT_TRY(Decoder decoder, Decoder::create(model, exec(), KvCacheType::kF32));
-  if (visit) {
-    decoder.on_input = [&](size_t, LinearInput input, std::span<const float> x) {
-      visit(input, x);
-      return input != last;
-    };
-  }
+  return std::unique_ptr<Layer>(new Layer{std::move(model), std::move(cache), std::move(decoder)});
+}
+
+Status LayerWalk::run_states(Layer& layer, std::span<float> states) {
   for (Pass& pass : passes_) {
     PageId page = 0;
     for (size_t i = 0; i < pass.batch.sequences.size(); ++i) {
@@ -117,9 +121,31 @@ Status LayerWalk::run(const TensorOverlay& overlay, const Visit& visit,
       pass.batch.sequences[i].tables = std::span(&tables_[i], 1);
     }
     const auto width = static_cast<size_t>(plan_->spec.hidden);
-    const std::span<float> rows = std::span(hidden_).subspan(
-        static_cast<size_t>(pass.first_row) * width, static_cast<size_t>(pass.rows) * width);
-    INGOT_TRY(decoder.run_layers(pass.batch, cache, rows));
+    const std::span<float> rows = states.subspan(static_cast<size_t>(pass.first_row) * width,
+                                                 static_cast<size_t>(pass.rows) * width);
+    INGOT_TRY(layer.decoder.run_layers(pass.batch, layer.cache, rows));
+  }
+  return Status::ok();
+}
+
+Status LayerWalk::run(const TensorOverlay& overlay, const Visit& visit,
+                      std::optional<LinearInput> last) {
+  INGOT_TRY(const std::unique_ptr<Layer> layer, load(overlay));
+  if (visit) {
+    layer->decoder.on_input = [&](size_t, LinearInput input, std::span<const float> x) {
+      visit(input, x);
+      return input != last;
+    };
+  }
+  return run_states(*layer, hidden_);
+}
+
+Status LayerWalk::run_others(const TensorOverlay& overlay, std::span<std::vector<float>> states) {
+  if (states.empty()) return Status::ok();
+  INGOT_TRY(const std::unique_ptr<Layer> layer, load(overlay));
+  for (std::vector<float>& state : states) {
+    INGOT_CHECK(state.size() == hidden_.size());
+    INGOT_TRY(run_states(*layer, state));
   }
   return Status::ok();
 }
@@ -134,10 +160,8 @@ Status LayerWalk::advance(const TensorOverlay& overlay, const Visit& visit) {
   return Status::ok();
 }
 
-Status LayerWalk::visit_logits(
-    const TensorOverlay& overlay,
-    const std::function<void(int64_t row, std::span<const float> logits)>& visit) {
-  INGOT_CHECK(layer_ == layers());
+Status LayerWalk::visit_logits(const TensorOverlay& overlay, std::span<const float> states,
+                               const VisitLogits& visit) {
   constexpr int64_t kRows = 64;
   INGOT_TRY(const auto ends,
             Model::load_ends(checkpoint_, *plan_, overlay, model_options(options_), true));
@@ -146,18 +170,12 @@ Status LayerWalk::visit_logits(
   const auto vocab = static_cast<size_t>(plan_->spec.vocab);
   for (int64_t row = 0; row < tokens_; row += kRows) {
     const auto count = static_cast<size_t>(std::min(kRows, tokens_ - row));
-    const std::span<const float> logits = decoder.logits_of(
-        std::span(hidden_).subspan(static_cast<size_t>(row) * width, count * width));
+    const std::span<const float> logits =
+        decoder.logits_of(states.subspan(static_cast<size_t>(row) * width, count * width));
     for (size_t i = 0; i < count; ++i)
       visit(row + static_cast<int64_t>(i), logits.subspan(i * vocab, vocab));
   }
   return Status::ok();
-}
-
-void LayerWalk::restore(size_t layer, std::vector<float> hidden) {
-  INGOT_CHECK(hidden.size() == hidden_.size() && layer <= layers());
-  layer_ = layer;
-  hidden_ = std::move(hidden);
 }
 
 }  // namespace ingot

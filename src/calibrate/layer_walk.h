@@ -51,11 +51,16 @@ class LayerWalk {
   Status visit(const TensorOverlay& overlay, LinearInput last, const Visit& visit);
   // The states go through the layer; `visit` may be empty.
   Status advance(const TensorOverlay& overlay, const Visit& visit = {});
-  // Behind the last layer: the logits of some samples' rows, in order; for those who compare.
-  Status visit_logits(const TensorOverlay& overlay,
-                      const std::function<void(int64_t row, std::span<const float> logits)>& visit);
-  // Puts the states back to where they were.
-  void restore(size_t layer, std::vector<float> hidden);
+  // Other states of the same samples, each like hidden(), through the current layer; the walk stays
+  // where it is.
+  Status run_others(const TensorOverlay& overlay, std::span<std::vector<float>> states);
+
+  using VisitLogits = std::function<void(int64_t row, std::span<const float> logits)>;
+  // The logits of states that stand behind the last layer, row by row.
+  Status visit_logits(const TensorOverlay& overlay, std::span<const float> states,
+                      const VisitLogits& visit);
+  // The samples as the model embeds them, with tensors of the overlay.
+  Result<std::vector<float>> embed(const TensorOverlay& overlay);
 
  private:
   struct Pass {  // whole samples that run together
@@ -64,7 +69,9 @@ class LayerWalk {
     int64_t rows = 0;
   };
   LayerWalk() = default;
-  Status embed();
+  struct Layer;  // the current one, loaded
+  Result<std::unique_ptr<Layer>> load(const TensorOverlay& overlay);
+  Status run_states(Layer& layer, std::span<float> states);
   void plan_passes();
   // Runs the layer as far as `last`, or to its end, where the states move on.
   Status run(const TensorOverlay& overlay, const Visit& visit, std::optional<LinearInput> last);
