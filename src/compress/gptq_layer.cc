@@ -28,27 +28,6 @@ Status quantize_module(const LayerWork& work, const ModulePlan& module, const Fe
 
 }  // namespace
 
-Shape stored_shape(const LayerModule& module) {
-  const auto rows = static_cast<uint64_t>(module.rows);
-  const auto cols = static_cast<uint64_t>(module.cols);
-  return module.is_transposed ? Shape{cols, rows} : Shape{rows, cols};
-}
-
-void put_module(TensorOverlay& overlay, const LayerModule& module, const Shape& stored,
-                std::vector<float> values) {
-  if (module.is_transposed) {
-    std::vector<float> turned(values.size());
-    const auto rows = static_cast<size_t>(module.rows);
-    const auto cols = static_cast<size_t>(module.cols);
-    for (size_t row = 0; row < rows; ++row) {
-      for (size_t col = 0; col < cols; ++col)
-        turned[col * rows + row] = values[row * cols + col];
-    }
-    values = std::move(turned);
-  }
-  overlay.set(module.tensor, stored, std::move(values));
-}
-
 Status quantize_gptq_layer(const LayerWork& work, TensorOverlay& overlay) {
   // In sequence: each input is gathered behind the weights before it as they will be.
   for (const LinearInput input : kInputs) {

@@ -136,6 +136,27 @@ Result<std::vector<float>> read_module(const Checkpoint& checkpoint, const Model
   return values;
 }
 
+Shape stored_shape(const LayerModule& module) {
+  const auto rows = static_cast<uint64_t>(module.rows);
+  const auto cols = static_cast<uint64_t>(module.cols);
+  return module.is_transposed ? Shape{cols, rows} : Shape{rows, cols};
+}
+
+void put_module(TensorOverlay& overlay, const LayerModule& module, const Shape& stored,
+                std::vector<float> values) {
+  if (module.is_transposed) {
+    std::vector<float> turned(values.size());
+    const auto rows = static_cast<size_t>(module.rows);
+    const auto cols = static_cast<size_t>(module.cols);
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t col = 0; col < cols; ++col)
+        turned[col * rows + row] = values[row * cols + col];
+    }
+    values = std::move(turned);
+  }
+  overlay.set(module.tensor, stored, std::move(values));
+}
+
 Result<std::vector<float>> read_floats(const Checkpoint& checkpoint, const ModelPlan& plan,
                                        const std::string& tensor) {
   const TensorEntry* entry = find_entry(checkpoint, plan, tensor);

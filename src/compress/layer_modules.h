@@ -12,6 +12,7 @@
 #include "kernels/exec.h"
 #include "model/decoder.h"
 #include "model/mapper.h"
+#include "model/tensor_overlay.h"
 
 namespace ingot {
 
@@ -35,6 +36,12 @@ bool is_quantized(const Checkpoint& checkpoint, const ModelPlan& plan, const Lay
 // [rows][cols] floats, decoded or transposed as need be.
 Result<std::vector<float>> read_module(const Checkpoint& checkpoint, const ModelPlan& plan,
                                        const LayerModule& module, const Exec& exec);
+// A module's values as the checkpoint would store them, into the overlay.
+void put_module(TensorOverlay& overlay, const LayerModule& module, const Shape& stored,
+                std::vector<float> values);
+// The shape a module's tensor has, or would have if it were plain.
+Shape stored_shape(const LayerModule& module);
+
 // A plain tensor as floats.
 Result<std::vector<float>> read_floats(const Checkpoint& checkpoint, const ModelPlan& plan,
                                        const std::string& tensor);

@@ -22,12 +22,6 @@ struct LayerWork {
   CheckpointOutput& output;
 };
 
-// A module's values as the checkpoint would store them, into the overlay.
-void put_module(TensorOverlay& overlay, const LayerModule& module, const Shape& stored,
-                std::vector<float> values);
-// The shape a module's tensor has, or would have if it were plain.
-Shape stored_shape(const LayerModule& module);
-
 Status quantize_gptq_layer(const LayerWork& work, TensorOverlay& overlay);
 // AWQ and SmoothQuant.
 Status quantize_scaled_layer(const LayerWork& work, TensorOverlay& overlay);
