@@ -23,7 +23,7 @@ std::vector<std::byte> encoded_by(const quant::EncodeTarget& target, Layout layo
 
 TEST(Encoders, EveryTargetWritesTheSameBytes) {
   constexpr size_t kCols = 1280;
-  const std::vector<float> values = heavy_rows(3 * kCols, 0.05F, 11);
+  const std::vector<float> values = heavy_rows(kCols, 0.05F, 11);
   const std::vector<float> importance = importance_of(kCols, 12);
   const std::span<const quant::EncodeTarget> targets = quant::encode_targets();
   ASSERT_STREQ(targets.back().name, "generic");

@@ -41,6 +41,20 @@ Encoder find_encoder(Layout layout) {
       return encode_q1_0;
     case Layout::kQ2_0:
       return encode_q2_0;
+    case Layout::kIQ3_S:
+      return encode_iq3_s;
+    case Layout::kIQ3_XXS:
+      return encode_iq3_xxs;
+    case Layout::kIQ2_S:
+      return encode_iq2_s;
+    case Layout::kIQ2_XS:
+      return encode_iq2_xs;
+    case Layout::kIQ2_XXS:
+      return encode_iq2_xxs;
+    case Layout::kIQ1_S:
+      return encode_iq1_s;
+    case Layout::kIQ1_M:
+      return encode_iq1_m;
     default:
       return nullptr;
   }

@@ -24,5 +24,12 @@ void encode_tq1_0(const EncodeJob& job);
 void encode_tq2_0(const EncodeJob& job);
 void encode_q1_0(const EncodeJob& job);
 void encode_q2_0(const EncodeJob& job);
+void encode_iq3_s(const EncodeJob& job);
+void encode_iq3_xxs(const EncodeJob& job);
+void encode_iq2_s(const EncodeJob& job);
+void encode_iq2_xs(const EncodeJob& job);
+void encode_iq2_xxs(const EncodeJob& job);
+void encode_iq1_s(const EncodeJob& job);
+void encode_iq1_m(const EncodeJob& job);
 
 }  // namespace ingot::quant::INGOT_TARGET
