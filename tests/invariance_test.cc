@@ -174,9 +174,11 @@ TEST_P(Invariance, ChunksCompanyAndThreadsChangeNoBit) {
 std::vector<fs::path> models() {
   std::vector<fs::path> folders;
   for (const fs::path& folder : testing::oracle_folders("models", "goldens.safetensors")) {
-    static const std::vector<std::string> kNames = {"public-llama-plain",   "public-gemma2",
-                                                    "public-phi3-longrope", "public-gpt2",
-                                                    "public-falcon-new",    "public-olmo2"};
+    static const std::vector<std::string> kNames = {
+        "public-llama-plain",  "public-gemma2",       "public-phi3-longrope",
+        "public-gpt2",         "public-falcon-new",   "public-olmo2",
+        "public-ct-w8a8-int8", "public-fp8-block128", "public-ct-fp8-static-tensor",
+        "public-ct-nvfp4"};
     if (std::ranges::find(kNames, folder.filename().string()) != kNames.end())
       folders.push_back(folder);
   }

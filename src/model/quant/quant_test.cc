@@ -1,57 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantized weights that do not fit together are refused by name; the oracle tests those that do.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <map>
-
-#include "model/quant/quant_module.h"
+#include "model/quant/quant_test_tensors.h"
 
 namespace ingot {
 namespace {
 
 using testing::HasSubstr;
-
-Result<QuantConfig> config_of(const std::string& quantization) {
-  const auto config =
-      HfConfig::parse(R"({"quantization_config": )" + quantization + "}", "config.json");
-  EXPECT_TRUE(config.is_ok());
-  return read_quant_config(*config);
-}
-
-// The tensors of one weight, by suffix.
-class Tensors {
- public:
-  void add(const std::string& suffix, Layout layout, Shape shape, int fill = 0) {
-    const uint64_t size = storage_bytes(layout, shape.elements()).value_or(0);
-    std::vector<std::byte>& bytes = bytes_[suffix];
-    bytes.assign(size, static_cast<std::byte>(fill));
-    entries_[suffix] = {suffix, {layout, shape, bytes}, 0};
-  }
-  std::vector<std::byte>& bytes(const std::string& suffix) { return bytes_[suffix]; }
-  void drop(const std::string& suffix) { entries_.erase(suffix); }
-
-  Result<std::optional<QuantTensor>> read(const QuantConfig& config, int64_t cols) const {
-    const QuantModule module("model.safetensors", "up",
-                             [&](std::string_view suffix) -> Result<const TensorEntry*> {
-                               const auto it = entries_.find(std::string(suffix));
-                               return it == entries_.end() ? nullptr : &it->second;
-                             });
-    return read_quant_weight(module, config, cols);
-  }
-  void expect_refused(const QuantConfig& config, int64_t cols, const std::string& what) const {
-    const auto tensor = read(config, cols);
-    const Status status =
-        tensor.is_ok() && tensor->has_value() ? (*tensor)->check() : tensor.status();
-    ASSERT_FALSE(status.is_ok());
-    EXPECT_THAT(status.message(), HasSubstr(what));
-  }
-
- private:
-  std::map<std::string, TensorEntry> entries_;
-  std::map<std::string, std::vector<std::byte>> bytes_;
-};
 
 Tensors gptq_tensors() {  // 64 columns in groups of 32, 16 rows of 4 bits
   Tensors tensors;
