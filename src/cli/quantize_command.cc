@@ -13,6 +13,7 @@
 #include "cli/progress_bar.h"
 #include "cli/quantize_flags.h"
 #include "cli/quantize_gguf_flags.h"
+#include "compress/auto_mix.h"
 #include "compress/compress.h"
 #include "compress/compress_gguf.h"
 #include "quant/mixture.h"
@@ -32,11 +33,15 @@ constexpr const char* kFooter =
 
 Methods that write GGUF, by the names of llama-quantize, with bits a weight of an 8B model:
 {}
-Without --imatrix these round by themselves; --calibration measures importance on the way.
+A mix of types chosen by measuring what each matrix costs: --target-bpw, --target-size or --max-kl.
+It is written to OUT.recipe.json, which can be edited and replayed with --recipe.
+
+Without --imatrix GGUF types round by themselves; --calibration measures importance on the way.
 A run that was killed goes on where it was when it is started again; the output appears whole.
 
 Examples:
   ingot quantize llama -o llama-q4_k_m.gguf --method q4_k_m --calibration wiki.txt
+  ingot quantize llama -o llama-mix.gguf --target-bpw 4.25 --calibration wiki.txt
   ingot quantize llama -o llama-gptq --method gptq --calibration wiki.txt
   ingot quantize llama -o llama-awq --method awq --group-size 64
   ingot quantize llama -o llama-fp8 --method fp8 --keep down_proj)";
@@ -56,9 +61,8 @@ class QuantizeCommand : public Command {
     command->add_option("-o,--output", output_, "What to write: a folder, or a .gguf file")
         ->required()
         ->type_name("OUT");
-    command->add_option("-m,--method,--type", flags_.method, "How: see below")
-        ->required()
-        ->type_name("NAME");
+    command->add_option("-m,--method,--type", flags_.method, "How: see below")->type_name("NAME");
+    add_mix_flags(*command);
     add_quantize_flags(*command, flags_);
     add_quantize_gguf_flags(*command, gguf_flags_);
     command->add_option("-t,--threads", threads_, "0: one per usable core")
@@ -71,6 +75,15 @@ class QuantizeCommand : public Command {
   }
 
   Status run() override {
+    if (has_mix() || !recipe_.empty()) {
+      if (!flags_.method.empty())
+        return Status::invalid_argument("a target or a recipe takes the place of --method");
+      return recipe_.empty() ? run_mix() : run_recipe();
+    }
+    if (flags_.method.empty()) {
+      return Status::invalid_argument(
+          "say how: --method NAME, a target such as --target-bpw 4.25, or --recipe FILE");
+    }
     mixture_ = find_mixture(flags_.method);
     const bool is_safetensors = is_safetensors_method(flags_.method);
     // mxfp4 is a method of both: the output's name says which.
@@ -110,23 +123,103 @@ class QuantizeCommand : public Command {
     return tell(report, *checkpoint);
   }
 
+  void add_mix_flags(CLI::App& command) {
+    command
+        .add_option("--target-bpw", target_.bits_per_weight,
+                    "GGUF: the best mix of types with so many bits a weight")
+        ->check(CLI::Range(1.0, 32.0))
+        ->type_name("X");
+    command.add_option("--target-size", target_.bytes, "GGUF: the best mix in a file of this size")
+        ->transform(CLI::AsSizeValue(true))
+        ->type_name("SIZE");
+    command
+        .add_option("--max-kl", target_.kl,
+                    "GGUF: the smallest mix whose KL divergence from the original is at most this")
+        ->check(CLI::Range(1e-9, 1e3))
+        ->type_name("X");
+    command.add_option("--recipe", recipe_, "GGUF: types of all tensors, from an earlier mix")
+        ->type_name("FILE");
+    command.add_option("--save-recipe", saved_recipe_, "Where a mix is written (OUT.recipe.json)")
+        ->type_name("FILE");
+  }
+
+  bool has_mix() const { return target_.bits_per_weight || target_.bytes || target_.kl; }
+
+  Status run_mix() {
+    if (static_cast<int>(target_.bits_per_weight.has_value()) +
+            static_cast<int>(target_.bytes.has_value()) + static_cast<int>(target_.kl.has_value()) >
+        1)
+      return Status::invalid_argument("--target-bpw, --target-size and --max-kl: give one of them");
+    INGOT_TRY(const auto checkpoint, open_checkpoint(model_));
+    AutoMixOptions options;
+    options.target = target_;
+    options.walk.threads = threads_;
+    INGOT_TRY(options.samples, calibration_samples(model_, calibration()));
+    ProgressBar bar("Choosing types");
+    options.progress = [&](std::string_view what, double fraction) {
+      bar.set_label(fmt::format("Choosing types, {}", what));
+      bar.update(fraction);
+    };
+    INGOT_TRY(AutoMix mix, choose_mix(checkpoint, options));
+    bar.finish();
+    const RecipeFacts facts{model_, calibration_name(calibration()), mix.bits_per_weight,
+                            mix.allocation.loss, mix.measured_kl};
+    const std::string path = saved_recipe_.empty() ? output_ + ".recipe.json" : saved_recipe_;
+    INGOT_TRY(write_recipe(path, facts, mix.sensitivity, mix.allocation));
+    if (!json_) {
+      INGOT_TRY(print(fmt::format(
+          "{}: {:.2f} bits a weight, KL divergence {:.5f} on {} tokens ({:.5f} was expected)\n",
+          path, mix.bits_per_weight, mix.measured_kl, mix.sensitivity.tokens,
+          mix.allocation.loss)));
+    }
+    mix.importance.chunk_size = flags_.sequence_length;
+    mix.importance.dataset = facts.calibration;
+    GgufCompressOptions compress;
+    compress.types.recipe = recipe_types(mix.sensitivity, mix.allocation);
+    compress.importance = &mix.importance;
+    compress.importance_name = "measured by ingot quantize";
+    return write_gguf(checkpoint, compress);
+  }
+
+  Status run_recipe() const {
+    INGOT_TRY(const auto checkpoint, open_checkpoint(model_));
+    GgufCompressOptions options;
+    INGOT_TRY(options.types, gguf_type_options(gguf_flags_));
+    INGOT_TRY(options.types.recipe, read_recipe(recipe_));
+    ImportanceMatrix importance;
+    INGOT_TRY(find_importance(checkpoint, true, importance, options));
+    return write_gguf(checkpoint, options);
+  }
+
   Status run_gguf() const {
     INGOT_TRY(const auto checkpoint, open_checkpoint(model_));
     GgufCompressOptions options;
     INGOT_TRY(options.types, gguf_type_options(gguf_flags_));
     options.types.mixture = mixture_;
-    options.overwrites = overwrites_;
-    options.threads = threads_;
     ImportanceMatrix importance;
+    INGOT_TRY(find_importance(checkpoint, needs_importance(*mixture_), importance, options));
+    return write_gguf(checkpoint, options);
+  }
+
+  // From a file, or measured where a text is given or the types need it.
+  Status find_importance(const std::shared_ptr<const Checkpoint>& checkpoint, bool is_needed,
+                         ImportanceMatrix& importance, GgufCompressOptions& options) const {
     if (!gguf_flags_.imatrix.empty()) {
       INGOT_TRY(importance, read_importance(gguf_flags_.imatrix));
       options.importance = &importance;
       options.importance_name = gguf_flags_.imatrix;
-    } else if (!flags_.calibration.empty() || needs_importance(*mixture_)) {
+    } else if (!flags_.calibration.empty() || is_needed) {
       INGOT_TRY(importance, measure_importance(model_, checkpoint, calibration(), threads_));
       options.importance = &importance;
       options.importance_name = "measured by ingot quantize";
     }
+    return Status::ok();
+  }
+
+  Status write_gguf(const std::shared_ptr<const Checkpoint>& checkpoint,
+                    GgufCompressOptions& options) const {
+    options.overwrites = overwrites_;
+    options.threads = threads_;
     ProgressBar bar("Quantizing");
     options.progress = [&](std::string_view what, double fraction) {
       bar.set_label(fmt::format("Quantizing, {}", what));
@@ -205,6 +298,9 @@ class QuantizeCommand : public Command {
   std::string output_;
   QuantizeFlags flags_;
   QuantizeGgufFlags gguf_flags_;
+  MixTarget target_;
+  std::string recipe_;
+  std::string saved_recipe_;
   const Mixture* mixture_ = nullptr;
   int threads_ = 0;
   bool overwrites_ = false;
