@@ -30,6 +30,8 @@ std::unique_ptr<Command> make_template_command();
 std::unique_ptr<Command> make_perplexity_command();
 std::unique_ptr<Command> make_quantize_command();
 std::unique_ptr<Command> make_imatrix_command();
+std::unique_ptr<Command> make_convert_command();
+std::unique_ptr<Command> make_verify_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_bench_throughput_command();
 std::unique_ptr<Command> make_bench_serve_command();

@@ -33,6 +33,7 @@ Layout cast_of(const SourceTensor& source, std::optional<Layout> wanted, bool is
   // GGUF's readers add vectors in float; small tables are kept as exact as they come.
   if (is_gguf && (!is_matrix || source.kind == TensorKind::kPositions)) return Layout::kF32;
   if (wanted && (is_matrix || !source.is_quantized)) return *wanted;
+  if (is_gguf && source.exact) return *source.exact;
   return container_has(source.natural, is_gguf) ? source.natural : Layout::kF32;
 }
 
@@ -43,7 +44,9 @@ CastChoice choose_casts(std::span<const SourceTensor> tensors, std::optional<Lay
   CastChoice choice;
   for (const SourceTensor& source : tensors) {
     const Layout layout = cast_of(source, wanted, is_gguf);
-    choice.is_lossy |= !holds(source.natural, layout);
+    choice.is_lossy |= layout != source.exact && !holds(source.natural, layout);
+    if (!wanted && source.is_quantized && layout == Layout::kF32 && source.shape.rank() >= 2)
+      choice.widened.push_back(source.name);
     choice.tensors.push_back({source.name, layout, source.shape});
     choice.size_bytes += storage_bytes(layout, source.shape.elements()).value_or(0);
   }
@@ -67,6 +70,17 @@ Status write_tensor(const SourceTensor& source, const PlannedTensor& planned, si
                                               static_cast<uint64_t>(end - row) * *row_bytes);
       INGOT_TRY(writer.write_part(index, static_cast<uint64_t>(row) * *row_bytes, bytes));
       MappedFile::release(bytes);
+      if (progress) progress(bytes.size());
+    }
+    return writer.finish(index);
+  }
+  if (source.exact && planned.layout == *source.exact) {
+    std::vector<std::byte> packed(static_cast<size_t>(step) * *row_bytes);
+    for (int64_t row = 0; row < rows; row += step) {
+      const int64_t end = std::min(rows, row + step);
+      const auto bytes = std::span(packed).first(static_cast<size_t>(end - row) * *row_bytes);
+      INGOT_TRY(source.read_exact(row, end, bytes));
+      INGOT_TRY(writer.write_part(index, static_cast<uint64_t>(row) * *row_bytes, bytes));
       if (progress) progress(bytes.size());
     }
     return writer.finish(index);

@@ -21,10 +21,11 @@ using WriteProgress = std::function<void(uint64_t bytes)>;
 struct CastChoice {
   std::vector<PlannedTensor> tensors;  // as they will be written
   bool is_lossy = false;               // some values will be rounded
+  std::vector<std::string> widened;    // quantized tensors that no type of the output holds: F32
   uint64_t size_bytes = 0;
 };
 
-// Nothing: every tensor keeps its type (of quantized ones whose format the container lacks, F32).
+// Nothing: every tensor keeps its type, or gets one that holds it exactly.
 // In GGUF vectors are always F32, as its readers want them.
 CastChoice choose_casts(std::span<const SourceTensor> tensors, std::optional<Layout> wanted,
                         bool is_gguf);

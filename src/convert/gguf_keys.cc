@@ -148,10 +148,13 @@ const RopeSpec* rope_of(const ModelSpec& spec, const LayerSpec& layer) {
 }
 
 bool is_same_rope(const RopeSpec& wanted, const RopeSpec& found) {
-  const RopeScaling scaling =
-      wanted.scaling == RopeScaling::kLlama3 ? RopeScaling::kNone : wanted.scaling;
+  // GGUF keeps Llama 3's stretch as divisors and no key.
+  const auto by_keys = [](const RopeSpec& rope) {
+    return rope.scaling == RopeScaling::kLlama3 ? RopeScaling::kNone : rope.scaling;
+  };
+  const RopeScaling scaling = by_keys(wanted);
   if (wanted.rotary_dim != found.rotary_dim || !is_close(wanted.theta, found.theta) ||
-      scaling != found.scaling)
+      scaling != by_keys(found))
     return false;
   switch (scaling) {
     case RopeScaling::kLinear:

@@ -60,6 +60,10 @@ Result<SourceTensor> make_source(std::shared_ptr<const WeightInput> input, const
     }
     return Status::ok();
   };
+  tensor.exact = rows->exact();
+  tensor.read_exact = [rows](int64_t begin, int64_t end, std::span<std::byte> out) {
+    return rows->read_exact(begin, end, out);
+  };
   tensor.plain = [rows, added, name = role.name, shape = role.shape]() -> Result<TensorView> {
     std::optional<TensorView> view = rows->plain();
     if (!view || added != 0) return changed(name);

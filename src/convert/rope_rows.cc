@@ -2,14 +2,8 @@
 #include "convert/rope_rows.h"
 
 namespace ingot {
-namespace {
 
-struct PlacedRow {
-  size_t part;
-  int64_t row;  // of its tensor
-};
-
-std::vector<PlacedRow> flatten(const std::vector<RowPart>& parts) {
+std::vector<PlacedRow> placed_rows(const std::vector<RowPart>& parts) {
   std::vector<PlacedRow> rows;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::vector<RowRange> whole = {{0, parts[i].rows}};
@@ -21,7 +15,8 @@ std::vector<PlacedRow> flatten(const std::vector<RowPart>& parts) {
   return rows;
 }
 
-std::vector<RowPart> gather(const std::vector<RowPart>& parts, const std::vector<PlacedRow>& rows) {
+std::vector<RowPart> gathered_rows(const std::vector<RowPart>& parts,
+                                   const std::vector<PlacedRow>& rows) {
   std::vector<RowPart> result;
   size_t last = SIZE_MAX;
   for (const PlacedRow& row : rows) {
@@ -40,11 +35,9 @@ std::vector<RowPart> gather(const std::vector<RowPart>& parts, const std::vector
   return result;
 }
 
-}  // namespace
-
 void reorder_heads(RopePairing from, RopePairing to, int64_t rotary_dim, RoleTensor& tensor) {
   if (from == to || tensor.turned_heads == 0) return;
-  const std::vector<PlacedRow> rows = flatten(tensor.parts);
+  const std::vector<PlacedRow> rows = placed_rows(tensor.parts);
   std::vector<PlacedRow> moved = rows;
   const auto half = static_cast<size_t>(rotary_dim / 2);
   for (int64_t head = 0; head < tensor.turned_heads; ++head) {
@@ -61,7 +54,7 @@ void reorder_heads(RopePairing from, RopePairing to, int64_t rotary_dim, RoleTen
       }
     }
   }
-  tensor.parts = gather(tensor.parts, moved);
+  tensor.parts = gathered_rows(tensor.parts, moved);
 }
 
 }  // namespace ingot

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +56,9 @@ struct SourceTensor {
   bool is_quantized = false;      // in the input, whatever the format
   // The bytes as the input has them, when they need no change; else kUnsupported.
   std::function<Result<TensorView>()> plain;
+  // The GGUF type that holds a quantized input without changing a value, and its bytes.
+  std::optional<Layout> exact;
+  std::function<Status(int64_t row_begin, int64_t row_end, std::span<std::byte> out)> read_exact;
 
   int64_t rows() const { return static_cast<int64_t>(TensorView{natural, shape, {}}.rows()); }
   int64_t cols() const { return static_cast<int64_t>(shape.back()); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "convert/exact_repack.h"
 #include "convert/lora.h"
 
 namespace ingot {
@@ -80,6 +81,10 @@ Result<std::shared_ptr<const WeightRows>> WeightRows::open(std::shared_ptr<const
     if (cols > 1) {
       INGOT_TRY(const auto tensor, input->quantized(part, cols));
       rows->is_quantized_ |= tensor != nullptr;
+      const bool is_changed = input->adapter() != nullptr && input->adapter()->has(segment.module);
+      const std::optional<Layout> own =
+          tensor == nullptr || is_changed ? std::nullopt : exact_layout(*tensor);
+      rows->exact_ = rows->segments_.empty() ? own : common_layout(rows->exact_, own);
       if (tensor == nullptr) segment.entry = input->find(name);
       if (tensor == nullptr && segment.entry == nullptr) {
         return Status::invalid_data(
@@ -180,6 +185,27 @@ Status WeightRows::read(int64_t begin, int64_t end, std::span<float> out) const 
       INGOT_TRY(read_segment(segment, from - start, to - start,
                              out.subspan(static_cast<size_t>((from - begin) * cols_),
                                          static_cast<size_t>((to - from) * cols_))));
+    }
+    start += segment.part.rows;
+  }
+  return input_->checkpoint().check_intact();
+}
+
+Status WeightRows::read_exact(int64_t begin, int64_t end, std::span<std::byte> out) const {
+  INGOT_CHECK(exact_.has_value() && begin >= 0 && begin <= end && end <= rows_);
+  const size_t row_bytes = *storage_bytes(*exact_, static_cast<uint64_t>(cols_)).value();
+  INGOT_CHECK(out.size() == static_cast<size_t>(end - begin) * row_bytes);
+  int64_t start = 0;
+  for (const Segment& segment : segments_) {
+    const int64_t from = std::max(begin, start);
+    const int64_t to = std::min(end, start + segment.part.rows);
+    if (from < to) {
+      INGOT_TRY(const auto tensor, input_->quantized(segment.part, cols_));
+      INGOT_CHECK(tensor != nullptr);
+      for (int64_t row = from; row < to; ++row) {
+        repack_row(*tensor, row - start, *exact_,
+                   out.subspan(static_cast<size_t>(row - begin) * row_bytes, row_bytes));
+      }
     }
     start += segment.part.rows;
   }

@@ -61,6 +61,9 @@ class WeightRows {
   Status read(int64_t begin, int64_t end, std::span<float> out) const;
   Layout natural() const { return natural_; }
   bool is_quantized() const { return is_quantized_; }
+  // The GGUF type that holds all of it without a change, where one does; and rows in it.
+  std::optional<Layout> exact() const { return exact_; }
+  Status read_exact(int64_t begin, int64_t end, std::span<std::byte> out) const;
   // The bytes of the file, where they are all of this and in its order.
   std::optional<TensorView> plain() const;
 
@@ -82,6 +85,7 @@ class WeightRows {
   int64_t rows_ = 0;
   Layout natural_ = Layout::kF32;
   bool is_quantized_ = false;
+  std::optional<Layout> exact_;
 };
 
 }  // namespace ingot

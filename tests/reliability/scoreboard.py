@@ -10,7 +10,7 @@ from board import arguments, say
 
 FOLDER = Path(__file__).resolve().parent
 FIGURES = ["streams", "hostile", "overload", "disconnect", "starve", "soak", "drain", "watchdog", "badreq",
-           "faults", "auth", "canary", "tenant"]
+           "faults", "auth", "canary", "tenant", "kill9", "nth"]
 
 
 def command(name: str, *flags: str) -> list[str]:
