@@ -33,30 +33,36 @@ struct TernaryRows {
   float highest_code = 7.0F;
 
   inline void find(const GroupBatch<kSize>& batch, Lanes inverse, TableFit<kRows>& fit) const {
-    LaneInts index[2][kRows];
+    constexpr float kShifts[] = {kDelta, -kDelta};
+    TableFit<kRows> rows[2];
+    Lanes sums[2][kRows][2];  // of weight * element * level, and of weight * level^2
     Lanes cost[2][kRows];
-    for (size_t r = 0; r < kRows; ++r) {
-      Lanes t[8];
-      for (size_t i = 0; i < 8; ++i)
-        t[i] = batch.x[8 * r + i] * inverse;
-      table.find(t, batch.w + 8 * r, kDelta, index[0][r], cost[0][r]);
-      table.find(t, batch.w + 8 * r, -kDelta, index[1][r], cost[1][r]);
-    }
-    Lanes up{};
-    Lanes down{};
-    for (size_t r = 0; r < kRows; ++r) {
-      up += cost[0][r];
-      down += cost[1][r];
+    Lanes total[2] = {};
+    for (size_t way = 0; way < 2; ++way) {
+      for (size_t r = 0; r < kRows; ++r) {
+        const Lanes* x = batch.x + 8 * r;
+        const Lanes* w = batch.w + 8 * r;
+        Lanes t[8];
+        for (size_t i = 0; i < 8; ++i)
+          t[i] = x[i] * inverse;
+        table.find(t, w, kShifts[way], rows[way].row[r]);
+        Lanes(&sum)[2] = sums[way][r];
+        sum[0] = Lanes{};
+        sum[1] = Lanes{};
+        add_row(table, rows[way].row[r], broadcast(kShifts[way]), x, w, sum[0], sum[1]);
+        cost[way][r] = sum[1] - 2.0F * inverse * sum[0];
+        total[way] += cost[way][r];
+      }
     }
     fit.sum_xl = Lanes{};
     fit.sum_ll = Lanes{};
     fit.flags = LaneInts{};
     for (size_t r = 0; r < kRows; ++r) {
-      const LaneInts is_down = kIsAlike ? down < up : cost[1][r] < cost[0][r];
-      fit.index[r] = is_down ? index[1][r] : index[0][r];
+      const LaneInts is_down = kIsAlike ? total[1] < total[0] : cost[1][r] < cost[0][r];
+      fit.row[r] = is_down ? rows[1].row[r] : rows[0].row[r];
       fit.flags |= is_down & (1 << r);
-      const Lanes shift = is_down ? broadcast(-kDelta) : broadcast(kDelta);
-      add_row(table, fit.index[r], shift, batch.x + 8 * r, batch.w + 8 * r, fit.sum_xl, fit.sum_ll);
+      fit.sum_xl += is_down ? sums[1][r][0] : sums[0][r][0];
+      fit.sum_ll += is_down ? sums[1][r][1] : sums[0][r][1];
     }
   }
 };
@@ -65,14 +71,14 @@ unsigned at(const LaneInts& lanes, size_t lane) {
   return static_cast<unsigned>(lanes[lane]);
 }
 
-void pack(const TableChoice<TernaryRows<4, true>>& chosen, uint16_t scale, size_t first,
-          IQ1_S& block) {
+void pack(const TernaryTable& table, const TableChoice<TernaryRows<4, true>>& chosen,
+          uint16_t scale, size_t first, IQ1_S& block) {
   block.scale = Half{scale};
   for (size_t g = 0; g < 8; ++g) {
     unsigned group = static_cast<unsigned>(chosen.code[first + g]) << 12;
     group |= (at(chosen.rows.flags, first + g) & 1u) << 15;
     for (size_t r = 0; r < 4; ++r) {
-      const unsigned index = at(chosen.rows.index[r], first + g);
+      const unsigned index = table.index(chosen.rows.row[r][first + g]);
       block.codes[4 * g + r] = static_cast<uint8_t>(index & 0xFF);
       group |= (index >> 8) << (3 * r);
     }
@@ -80,11 +86,12 @@ void pack(const TableChoice<TernaryRows<4, true>>& chosen, uint16_t scale, size_
   }
 }
 
-void pack(const TableChoice<TernaryRows<2, false>>& chosen, uint16_t scale, size_t, IQ1_M& block) {
+void pack(const TernaryTable& table, const TableChoice<TernaryRows<2, false>>& chosen,
+          uint16_t scale, size_t, IQ1_M& block) {
   for (size_t g = 0; g < 16; ++g) {
     unsigned both = 0;
     for (size_t r = 0; r < 2; ++r) {
-      const unsigned index = at(chosen.rows.index[r], g);
+      const unsigned index = table.index(chosen.rows.row[r][g]);
       const unsigned is_down = (at(chosen.rows.flags, g) >> r) & 1u;
       block.codes[2 * g + r] = static_cast<uint8_t>(index & 0xFF);
       both |= ((index >> 8) | (is_down << 3)) << (4 * r);
@@ -109,7 +116,7 @@ void encode(const EncodeJob& job, const Groups& groups) {
         store_half_bits(chosen.block_scale, bits);
         for (size_t g = 0; g < count; g += kWidth) {
           Block block;
-          pack(chosen, bits[g], g, block);
+          pack(groups.table, chosen, bits[g], g, block);
           std::memcpy(job.out + (first + g) / kWidth * sizeof(Block), &block, sizeof(block));
         }
       });

@@ -35,9 +35,8 @@ struct RowsOfEight {
       Lanes t[8];
       for (size_t i = 0; i < 8; ++i)
         t[i] = x[i] * inverse;
-      Lanes cost;
-      table.find(t, w, 0.0F, fit.index[r], cost);
-      add_row(table, fit.index[r], Lanes{}, x, w, fit.sum_xl, fit.sum_ll);
+      table.find(t, w, 0.0F, fit.row[r]);
+      add_row(table, fit.row[r], Lanes{}, x, w, fit.sum_xl, fit.sum_ll);
     }
   }
 };
@@ -60,11 +59,11 @@ template <size_t kRows>
 struct Chosen {
   uint16_t scale[kLanes];
   Lanes code;
-  LaneInts index[kRows];
+  unsigned index[kRows][kLanes];
   LaneInts signs[kRows];
 
   unsigned group_code(size_t g) const { return static_cast<unsigned>(code[g]); }
-  unsigned row(size_t r, size_t g) const { return static_cast<unsigned>(index[r][g]); }
+  unsigned row(size_t r, size_t g) const { return index[r][g]; }
   unsigned sign_bits(size_t r, size_t g) const { return static_cast<unsigned>(signs[r][g]); }
 };
 
@@ -118,7 +117,8 @@ void encode(const EncodeJob& job, const Groups& groups, bool has_even_signs, int
         const TableChoice<Groups> best = choose_rows(groups, batch, kTargets, rounds);
         chosen.code = best.code;
         for (size_t r = 0; r < Groups::kRows; ++r)
-          chosen.index[r] = best.rows.index[r];
+          for (size_t g = 0; g < kLanes; ++g)
+            chosen.index[r][g] = groups.table.index(best.rows.row[r][g]);
         store_half_bits(best.block_scale, chosen.scale);
         for (size_t g = 0; g < count; g += kWidth) {
           Block block;

@@ -34,9 +34,8 @@ struct RowsOfFour {
       Lanes t[4];
       for (size_t i = 0; i < 4; ++i)
         t[i] = x[i] * inverse;
-      Lanes cost;
-      table.find(t, w, 0.0F, fit.index[r], cost);
-      add_row(table, fit.index[r], Lanes{}, x, w, fit.sum_xl, fit.sum_ll);
+      table.find(t, w, 0.0F, fit.row[r]);
+      add_row(table, fit.row[r], Lanes{}, x, w, fit.sum_xl, fit.sum_ll);
     }
   }
 };
@@ -57,11 +56,11 @@ const TableSearch<4, 8, 512>& s_table() {
 
 struct Chosen {
   Lanes code;
-  LaneInts index[kRowsOfGroup];
+  unsigned index[kRowsOfGroup][kLanes];
   LaneInts signs[kSize / 8];
 
   unsigned group_code(size_t g) const { return static_cast<unsigned>(code[g]); }
-  unsigned row(size_t r, size_t g) const { return static_cast<unsigned>(index[r][g]); }
+  unsigned row(size_t r, size_t g) const { return index[r][g]; }
   unsigned sign_bits(size_t r, size_t g) const { return static_cast<unsigned>(signs[r][g]); }
 };
 
@@ -105,7 +104,8 @@ void encode(const EncodeJob& job, const Groups& groups, bool has_even_signs,
         const TableChoice<Groups> best = choose_rows(groups, batch, targets, 2);
         chosen.code = best.code;
         for (size_t r = 0; r < kRowsOfGroup; ++r)
-          chosen.index[r] = best.rows.index[r];
+          for (size_t g = 0; g < kLanes; ++g)
+            chosen.index[r][g] = groups.table.index(best.rows.row[r][g]);
         uint16_t bits[kLanes];
         store_half_bits(best.block_scale, bits);
         for (size_t g = 0; g < count; g += kWidth) {

@@ -22,8 +22,8 @@ template <size_t kRows>
 struct TableFit {
   Lanes sum_xl;  // of weight * element * level
   Lanes sum_ll;
-  LaneInts index[kRows];
-  LaneInts flags;  // what else Groups::find has chosen, a bit a row
+  LaneInts row[kRows];  // as the table names it
+  LaneInts flags;       // what else Groups::find has chosen, a bit a row
 };
 
 template <class Groups>
@@ -36,16 +36,12 @@ struct TableChoice {
 
 // Adds a chosen row to the sums.
 template <class Table>
-inline void add_row(const Table& table, LaneInts index, Lanes shift, const Lanes* x, const Lanes* w,
+inline void add_row(const Table& table, LaneInts row, Lanes shift, const Lanes* x, const Lanes* w,
                     Lanes& sum_xl, Lanes& sum_ll) {
-  alignas(64) float levels[Table::kSize][kLanes];
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    const int8_t* row = table.row(index[lane]);
-    for (size_t i = 0; i < Table::kSize; ++i)
-      levels[i][lane] = static_cast<float>(row[i]);
-  }
+  Lanes levels[Table::kSize];
+  table.levels(row, levels);
   for (size_t i = 0; i < Table::kSize; ++i) {
-    const Lanes level = load(levels[i]) + shift;
+    const Lanes level = levels[i] + shift;
     const Lanes weighted = w[i] * level;
     sum_xl += weighted * x[i];
     sum_ll += weighted * level;
@@ -58,7 +54,7 @@ inline void keep_better(LaneInts is_better, const TableFit<kRows>& other, TableF
   best.sum_ll = is_better ? other.sum_ll : best.sum_ll;
   best.flags = is_better ? other.flags : best.flags;
   for (size_t r = 0; r < kRows; ++r)
-    best.index[r] = is_better ? other.index[r] : best.index[r];
+    best.row[r] = is_better ? other.row[r] : best.row[r];
 }
 
 template <class Groups, size_t kTargets>

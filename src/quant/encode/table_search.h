@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row of a table (IQ1, IQ2, IQ3) nearest to a few weights, in every lane: all rows are tried,
-// so the answer is exact. What keeps that quick: an element takes one of few levels, so its cost is
-// computed once a level; the costs of half rows are summed once for all their combinations; a row
-// then costs one addition.
+// The row of a table (IQ1, IQ2, IQ3) nearest to a few weights, in every lane: all rows are tried.
+// What keeps that quick: an element takes one of few levels, so its cost is computed once a level;
+// the costs of half rows are summed once for all their combinations; a row then costs an addition
+// and a comparison, of integers whose low bits say which combinations they are.
 #pragma once
 
 #include "quant/encode/lanes.h"
@@ -23,44 +23,82 @@ class TableSearch {
   TableSearch(const Word (&rows)[kRowCount], const int8_t (&levels)[kLevelCount]) {
     for (size_t k = 0; k < kLevelCount; ++k)
       levels_[k] = static_cast<float>(levels[k]);
-    for (size_t r = 0; r < kRowCount; ++r) {
-      std::memcpy(rows_[r], &rows[r], kElements);
-      halves_[r][0] = combination(rows_[r], levels);
-      halves_[r][1] = combination(rows_[r] + kHalf, levels);
+    size_t filled = 0;
+    for (size_t first = 0; first < kCombinations; ++first) {
+      for (size_t r = 0; r < kRowCount; ++r) {
+        int8_t row[kElements];
+        std::memcpy(row, &rows[r], kElements);
+        if (combination(row, levels) != first) continue;
+        const size_t second = combination(row + kHalf, levels);
+        seconds_[filled++] = static_cast<uint8_t>(second);
+        rows_[first][second] = static_cast<uint16_t>(r);
+      }
+      ends_[first] = static_cast<uint16_t>(filled);
     }
   }
 
-  const int8_t* row(int32_t index) const { return rows_[index]; }
-
-  // For elements x = scale * t: the row that minimises sum(w (t - level)^2), and that sum less
-  // sum(w t^2). All levels are moved by `shift`.
+  // For elements x = scale * t: both combinations of the row with the least sum(w (t - level)^2),
+  // all levels moved by `shift`. Sums that differ by less than 2^-16 of the highest count as equal.
   // Called from many places and long: inlining it would only cost time to compile.
-  [[gnu::noinline]] void find(const Lanes* t, const Lanes* w, float shift, LaneInts& index,
-                              Lanes& cost) const {
-    Lanes first[kCombinations];
-    Lanes second[kCombinations];
-    combine(t, w, shift, first);
-    combine(t + kHalf, w + kHalf, shift, second);
-    Lanes best = first[halves_[0][0]] + second[halves_[0][1]];
-    LaneInts best_index{};
-    LaneInts at{};
-    for (size_t r = 1; r < kRowCount; ++r) {
-      at += 1;
-      const Lanes sum = first[halves_[r][0]] + second[halves_[r][1]];
-      best_index = sum < best ? at : best_index;
-      best = lower_of(sum, best);
+  [[gnu::noinline]] void find(const Lanes* t, const Lanes* w, float shift, LaneInts& both) const {
+    Lanes sums[2][kCombinations];
+    combine(t, w, shift, sums[0]);
+    combine(t + kHalf, w + kHalf, shift, sums[1]);
+    Lanes most = Lanes{};
+    for (const auto& half : sums) {
+      for (const Lanes& sum : half)
+        most = higher_of(magnitude(sum), most);
     }
-    index = best_index;
-    cost = best;
+    const Lanes unit = broadcast(0x1p15F) * inverse_or_zero(most);
+    LaneInts costs[2][kCombinations];
+    for (size_t half = 0; half < 2; ++half) {
+      for (size_t c = 0; c < kCombinations; ++c) {
+        const Lanes bounded = nearest(sums[half][c] * unit, -0x1p15F, 0x1p15F);
+        const auto number = static_cast<int32_t>(half == 0 ? c : c << kNumberBits);
+        costs[half][c] = (__builtin_convertvector(bounded, LaneInts) << (2 * kNumberBits)) + number;
+      }
+    }
+    LaneInts best = LaneInts{} + INT32_MAX;
+    size_t at = 0;
+    for (size_t first = 0; first < kCombinations; ++first) {
+      const LaneInts base = costs[0][first];
+      for (; at < ends_[first]; ++at) {
+        const LaneInts cost = base + costs[1][seconds_[at]];
+        best = cost < best ? cost : best;
+      }
+    }
+    both = best & ((1 << (2 * kNumberBits)) - 1);
+  }
+
+  // The number of the row that find has named, for one lane.
+  unsigned index(int32_t both) const { return rows_[both & kNumberMask][both >> kNumberBits]; }
+
+  // The row's levels, without shift.
+  inline void levels(LaneInts both, Lanes (&to)[kElements]) const {
+    LaneInts rest[2] = {both & kNumberMask, both >> kNumberBits};
+    for (size_t i = 0; i < kElements; ++i) {
+      LaneInts& number = rest[i / kHalf];
+      const LaneInts quotient = (number * kReciprocal) >> 9;
+      const LaneInts digit = number - quotient * static_cast<int32_t>(kLevelCount);
+      number = quotient;
+      Lanes level = broadcast(levels_[0]);
+      for (size_t k = 1; k < kLevelCount; ++k)
+        level = digit == static_cast<int32_t>(k) ? broadcast(levels_[k]) : level;
+      to[i] = level;
+    }
   }
 
  private:
   static constexpr size_t kHalf = kElements / 2;
   static constexpr size_t kCombinations = power(kLevelCount, kHalf);
-  static_assert(kCombinations <= 256);
+  static constexpr int kNumberBits = 7;
+  static constexpr int32_t kNumberMask = (1 << kNumberBits) - 1;
+  static_assert(kCombinations <= (1u << kNumberBits));
+  // number * kReciprocal / 512 is number / kLevelCount for numbers up to 127.
+  static constexpr int32_t kReciprocal = (512 + kLevelCount - 1) / kLevelCount;
 
-  // The levels of half a row as one number, last element first.
-  static uint8_t combination(const int8_t* row, const int8_t (&levels)[kLevelCount]) {
+  // The levels of half a row as one number, its first element the lowest digit.
+  static size_t combination(const int8_t* row, const int8_t (&levels)[kLevelCount]) {
     size_t number = 0;
     for (size_t i = kHalf; i-- > 0;) {
       size_t digit = 0;
@@ -68,7 +106,7 @@ class TableSearch {
         ++digit;
       number = number * kLevelCount + digit;
     }
-    return static_cast<uint8_t>(number);
+    return number;
   }
 
   inline void combine(const Lanes* t, const Lanes* w, float shift, Lanes* sums) const {
@@ -86,8 +124,9 @@ class TableSearch {
   }
 
   float levels_[kLevelCount];
-  int8_t rows_[kRowCount][kElements];
-  uint8_t halves_[kRowCount][2];
+  uint16_t ends_[kCombinations];  // of each first combination's part of seconds_
+  uint8_t seconds_[kRowCount];
+  uint16_t rows_[kCombinations][kCombinations];  // where there is a row
 };
 
 }  // namespace ingot::quant::INGOT_TARGET
