@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a checkpoint's format costs: GPTQ, AWQ, NF4, FP8 and MXFP4 against the GGUF type of as many
-bits. Models of one shape with random weights are written to --folder (about 1 GB each for 1b, kept
+"""What a checkpoint's format costs: GPTQ, AWQ, NF4, FP4, FP8, INT8 W8A8, MXFP4 and NVFP4 against
+the GGUF type of as many bits. Models of one shape with random weights are written to --folder (about 1 GB each for 1b, kept
 for the next time), every round runs each of them once, and the table holds medians and ratios.
 
   .venv/bin/python bench/format_cost.py --ingot build/release/ingot --shape 1b --repeats 5
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from random_checkpoint import FORMATS, SHAPES, write_checkpoint, write_gguf
 
-TWIN = {name: "Q8_0" if name == "fp8" else "Q4_0" for name in FORMATS}
+TWIN = {name: "Q8_0" if name in ("fp8", "w8a8") else "Q4_0" for name in FORMATS}
 
 
 def measure(ingot, model, options):

@@ -69,6 +69,28 @@ def nf4(rows, cols):
             "weight.quant_state.bitsandbytes__nf4": np.frombuffer(json.dumps(state).encode(), np.uint8)}
 
 
+def bnb_fp4(rows, cols):
+    levels = np.array([0, 0.0625, 8, 12, 4, 6, 2, 3], np.float32) / 12
+    tensors = nf4(rows, cols)
+    state = {"quant_type": "fp4", "blocksize": 64, "dtype": "float16", "shape": [rows, cols]}
+    del tensors["weight.quant_state.bitsandbytes__nf4"]
+    return tensors | {"weight.quant_map": np.concatenate([levels, -levels]),
+                      "weight.quant_state.bitsandbytes__fp4":
+                          np.frombuffer(json.dumps(state).encode(), np.uint8)}
+
+
+def nvfp4(rows, cols):
+    codes = random.integers(0x30, 0x50, (rows, cols // 16), dtype=np.uint8)
+    return {"weight_packed": random.integers(0, 256, (rows, cols // 2), dtype=np.uint8),
+            "weight_scale": ("F8_E4M3", codes),
+            "weight_global_scale": np.array([3 / DEVIATION], np.float32)}
+
+
+def int8(rows, cols):
+    codes = random.integers(-127, 128, (rows, cols), dtype=np.int8)
+    return {"weight": ("I8", codes), "weight_scale": scales((rows, 1), DEVIATION / 73, np.float32)}
+
+
 def fp8(rows, cols):
     codes = random.integers(0, 0x70, (rows, cols), dtype=np.uint8)  # no NaN among them
     codes |= random.integers(0, 2, (rows, cols), dtype=np.uint8) << 7
@@ -92,6 +114,8 @@ def gptq_config(is_symmetric):
 
 
 FLOAT8 = {"num_bits": 8, "type": "float", "symmetric": True}
+FLOAT4 = {"num_bits": 4, "type": "float", "symmetric": True}
+INT8 = {"num_bits": 8, "type": "int", "symmetric": True}
 FORMATS = {  # name: (tensors of a linear, quantization_config)
     "gptq4": (lambda rows, cols: gptq(rows, cols, True), gptq_config(True)),
     "gptq4-asym": (lambda rows, cols: gptq(rows, cols, False), gptq_config(False)),
@@ -101,10 +125,15 @@ FORMATS = {  # name: (tensors of a linear, quantization_config)
                   "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": False}),
     "fp8": (fp8, compressed("float-quantized", FLOAT8 | {"strategy": "channel", "dynamic": False},
                             FLOAT8 | {"strategy": "token", "dynamic": True})),
+    "w8a8": (int8, compressed("int-quantized", INT8 | {"strategy": "channel", "dynamic": False},
+                              INT8 | {"strategy": "token", "dynamic": True})),
     "mxfp4": (mxfp4, compressed("mxfp4-pack-quantized",
-                                {"num_bits": 4, "type": "float", "symmetric": True,
-                                 "strategy": "group", "group_size": 32,
-                                 "scale_dtype": "torch.uint8"})),
+                                FLOAT4 | {"strategy": "group", "group_size": 32,
+                                          "scale_dtype": "torch.uint8"})),
+    "nvfp4": (nvfp4, compressed("nvfp4-pack-quantized",
+                                FLOAT4 | {"strategy": "tensor_group", "group_size": 16})),
+    "bnb-fp4": (bnb_fp4, {"quant_method": "bitsandbytes", "load_in_4bit": True,
+                          "load_in_8bit": False, "bnb_4bit_quant_type": "fp4"}),
 }
 DTYPES = {np.dtype(np.int32): "I32", np.dtype(np.float16): "F16", np.dtype(np.float32): "F32",
           np.dtype(np.uint8): "U8"}

@@ -13,6 +13,7 @@
 #include "bench/spread.h"
 #include "kernels/attention.h"
 #include "kernels/elementwise.h"
+#include "kernels/input_rounding.h"
 #include "kernels/linear.h"
 #include "kernels/norm.h"
 
@@ -113,6 +114,7 @@ class KernelBench {
 
   void linear(const LinearKernel& kernel, Layout layout);
   void pack(const PackKernel& kernel);
+  void round(const RoundKernel& kernel);
   void decode_attention(const AttentionKernel& kernel);
   void prompt_attention(const AttentionKernel& kernel, int64_t context);
   void elementwise(const ElementwiseKernels& kernels);
@@ -221,6 +223,18 @@ void KernelBench::pack(const PackKernel& kernel) {
   const std::vector<float> x = normals(sizes_.cols * 64, 3);
   std::vector<std::byte> out(activation_row_bytes(kernel.layout, sizes_.cols) * 64);
   const PackArgs args{x.data(), sizes_.cols, out.data()};
+  records_.push_back(
+      timed(exec_, sizes_.repeats, kernel.name, fmt::format("64 x {}", sizes_.cols), [&] {
+        exec_.for_ranges(64, 1, [&](int64_t begin, int64_t end) { kernel.run(args, begin, end); });
+      }));
+}
+
+void KernelBench::round(const RoundKernel& kernel) {
+  const std::vector<float> x = normals(sizes_.cols * 64, 3);
+  std::vector<std::byte> out(activation_row_bytes(kernel.layout, sizes_.cols) * 64);
+  std::vector<float> scales(x.size() / kScaleColumns + 64);
+  const InputQuant quant{.kind = kernel.kind};
+  const RoundArgs args{x.data(), sizes_.cols, &quant, out.data(), scales.data()};
   records_.push_back(
       timed(exec_, sizes_.repeats, kernel.name, fmt::format("64 x {}", sizes_.cols), [&] {
         exec_.for_ranges(64, 1, [&](int64_t begin, int64_t end) { kernel.run(args, begin, end); });
@@ -408,6 +422,8 @@ std::vector<KernelRecord> bench_kernels(const Exec& exec, const KernelBenchOptio
   }
   for (const PackKernel& kernel : pack_kernels())
     add(kernel.name, kernel.target, [&] { bench.pack(kernel); });
+  for (const RoundKernel& kernel : round_kernels())
+    add(kernel.name, kernel.target, [&] { bench.round(kernel); });
   for (const AttentionKernel& kernel : attention_kernels()) {
     add(kernel.name, kernel.target, [&] {
       bench.decode_attention(kernel);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quantized weights that do not fit together are refused by name; the oracle tests those that do.
+#include <cmath>
+#include <limits>
+
 #include "model/quant/quant_test_tensors.h"
 
 namespace ingot {
@@ -162,6 +165,151 @@ TEST(Quant, TheOtherFormatsCheckTheirShapesToo) {
   EXPECT_TRUE(packed.read(packed_config, 64).is_ok());
   packed.add(".weight_zero_point", Layout::kI32, {2, 2});
   packed.expect_refused(packed_config, 64, ".weight_zero_point");
+}
+
+// Every way of one format, with one thing wrong at a time.
+TEST(Quant, Nvfp4TensorsMustFitTogether) {
+  const auto tensors = [](bool is_divided) {
+    Tensors made;
+    made.add(is_divided ? ".weight_packed" : ".weight", Layout::kU8, {4, 32}, 0x21);
+    made.add(".weight_scale", Layout::kF8_E4M3, {4, 4}, 0x38);
+    made.add_values<float>(is_divided ? ".weight_global_scale" : ".weight_scale_2", Layout::kF32,
+                           {1}, {2});
+    return made;
+  };
+  const QuantConfig modelopt = *config_of(R"({"quant_method": "modelopt", "quant_algo": "NVFP4"})");
+  const QuantConfig compressed = *config_of(
+      R"({"quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized",
+          "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "float"}}}})");
+  EXPECT_EQ(tensors(false).row(modelopt, 64, 3)[1], 2);      // 1 * 2
+  EXPECT_EQ(tensors(true).row(compressed, 64, 3)[1], 0.5F);  // 1 / 2
+  Tensors wrong = tensors(false);
+  wrong.expect_refused(modelopt, 72, ".weight");
+  wrong.expect_refused(modelopt, 128, ".weight");
+  wrong.add(".weight_scale", Layout::kF8_E4M3, {4, 2});
+  wrong.expect_refused(modelopt, 64, ".weight_scale");
+  wrong.add(".weight_scale", Layout::kF32, {4, 4});
+  wrong.expect_refused(modelopt, 64, ".weight_scale");
+  wrong = tensors(false);
+  wrong.drop(".weight_scale_2");
+  wrong.expect_refused(modelopt, 64, ".weight_scale_2");
+  wrong = tensors(true);
+  for (const float bad : {0.0F, -2.0F, std::numeric_limits<float>::quiet_NaN(),
+                          std::numeric_limits<float>::infinity(), 1e-45F}) {
+    wrong.add_values<float>(".weight_global_scale", Layout::kF32, {1}, {bad});
+    wrong.expect_refused(compressed, 64, "scale");
+  }
+  wrong.add(".weight_global_scale", Layout::kF32, {0});
+  wrong.expect_refused(compressed, 64, ".weight_global_scale");
+  wrong = tensors(true);
+  wrong.add(".weight_scale", Layout::kF8_E4M3, {4, 4}, 0x7F);
+  wrong.expect_refused(compressed, 64, "no number");
+}
+
+TEST(Quant, ExpertsMustFitTogether) {
+  Tensors tensors;
+  tensors.add(".x_blocks", Layout::kU8, {2, 4, 2, 16});
+  tensors.add(".x_scales", Layout::kU8, {2, 4, 2}, 127);
+  const auto refused = [&](int64_t cols, const std::string& what) {
+    const auto experts = tensors.experts(".x", cols);
+    ASSERT_FALSE(experts.is_ok());
+    EXPECT_THAT(experts.status().message(), HasSubstr(what));
+  };
+  EXPECT_EQ(tensors.experts(".x", 64)->size(), 2u);
+  refused(96, "_blocks");
+  refused(65, "_blocks");
+  tensors.add(".x_scales", Layout::kU8, {2, 4, 2}, 255);
+  refused(64, "no number");
+  tensors.add(".x_scales", Layout::kU8, {2, 4, 3}, 127);
+  refused(64, "_scales");
+  tensors.drop(".x_scales");
+  refused(64, "_scales");
+  tensors.add(".x_scales", Layout::kU8, {2, 0, 2});
+  tensors.add(".x_blocks", Layout::kU8, {2, 0, 2, 16});
+  refused(64, "expert 0");
+}
+
+TEST(Quant, ScalesThatAreNoNumbersAreRefused) {
+  for (const int bad : {0x7C, 0x7E}) {  // infinity, NaN
+    Tensors tensors = gptq_tensors();
+    tensors.bytes(".scales")[1] = static_cast<std::byte>(bad);
+    tensors.bytes(".scales")[0] = std::byte{0};
+    tensors.expect_refused(*config_of(kGptq), 64, "no number");
+  }
+  Tensors bytes;
+  bytes.add(".weight", Layout::kI8, {4, 64});
+  bytes.add_values<float>(".SCB", Layout::kF32, {4}, {1, 2, std::nanf(""), 4});
+  const QuantConfig config =
+      *config_of(R"({"quant_method": "bitsandbytes", "load_in_8bit": true})");
+  bytes.expect_refused(config, 64, "no number");
+  bytes.add_values<float>(".SCB", Layout::kF32, {3}, {1, 2, 3});
+  bytes.expect_refused(config, 64, "3 scales");
+  bytes.add_values<float>(".SCB", Layout::kF32, {4}, {1, 2, 3, 4});
+  bytes.add(".weight_format", Layout::kU8, {}, 2);
+  bytes.expect_refused(config, 64, "GPU");
+}
+
+TEST(Quant, CompressedTensorsMustFitTogether) {
+  const QuantConfig config = *config_of(
+      R"({"quant_method": "compressed-tensors", "format": "pack-quantized",
+          "config_groups": {"group_0": {"weights": {"num_bits": 3}}}})");
+  const auto tensors = [] {
+    Tensors made;
+    made.add(".weight_packed", Layout::kI32, {8, 6});
+    made.add(".weight_scale", Layout::kBF16, {8, 2}, 0x3F);
+    return made;
+  };
+  EXPECT_TRUE(tensors().read(config, 64).is_ok());
+  Tensors wrong = tensors();
+  wrong.add(".weight_packed", Layout::kI32, {8, 5});
+  wrong.expect_refused(config, 64, ".weight_packed");
+  wrong.add(".weight_packed", Layout::kI32, {48});
+  wrong.expect_refused(config, 64, ".weight_packed");
+  wrong.add(".weight_packed", Layout::kI32, {0, 6});
+  wrong.expect_refused(config, 64, "no rows");
+  wrong.add(".weight_packed", Layout::kU8, {8, 24});
+  wrong.expect_refused(config, 64, ".weight_packed");
+  wrong = tensors();
+  wrong.add(".weight_scale", Layout::kBF16, {8, 3}, 0x3F);
+  wrong.expect_refused(config, 64, ".weight_scale");
+  wrong.drop(".weight_scale");
+  wrong.expect_refused(config, 64, ".weight_scale");
+  wrong = tensors();
+  wrong.add(".weight_g_idx", Layout::kI32, {64}, 0x01);
+  wrong.expect_refused(config, 64, "groups beyond");
+  wrong.add(".weight_g_idx", Layout::kI64, {64});
+  wrong.expect_refused(config, 64, ".weight_g_idx");
+  wrong.add(".weight_g_idx", Layout::kI32, {32});
+  wrong.expect_refused(config, 64, ".weight_g_idx");
+  wrong = tensors();
+  wrong.add(".weight_zero_point", Layout::kI8, {8, 1});
+  wrong.expect_refused(config, 64, ".weight_zero_point");
+  wrong.add(".weight_zero_point", Layout::kI8, {8, 2}, 0x80);  // -128 of three bits
+  wrong.expect_refused(config, 64, "zero point");
+}
+
+TEST(Quant, StatesOfBitsandbytesMustFitTheirTensors) {
+  const QuantConfig config = *config_of(R"({"quant_method": "bitsandbytes"})");
+  const auto with_state = [](const std::string& state) {
+    Tensors made;
+    made.add_values(".weight.quant_state.bitsandbytes__fp4", Layout::kU8, {state.size()},
+                    std::vector<char>(state.begin(), state.end()));
+    made.add(".weight", Layout::kU8, {256, 1});
+    made.add(".weight.absmax", Layout::kF32, {8});
+    made.add(".weight.quant_map", Layout::kF32, {16});
+    return made;
+  };
+  EXPECT_TRUE(with_state(R"({"shape": [8, 64], "blocksize": 64})").read(config, 64).is_ok());
+  with_state("{").expect_refused(config, 64, "fp4");
+  with_state(R"({"shape": [8, 64], "blocksize": 0})").expect_refused(config, 64, "blocksize");
+  with_state(R"({"shape": [8, 64], "blocksize": 32})").expect_refused(config, 64, "8 scales");
+  with_state(R"({"shape": [2147483648, 64], "blocksize": 64})")
+      .expect_refused(config, 64, "256 bytes");
+  with_state(R"({"shape": [-8, 64], "blocksize": 64})").expect_refused(config, 64, "shape");
+  with_state(R"({"shape": [8], "blocksize": 64})").expect_refused(config, 64, "shape");
+  Tensors short_map = with_state(R"({"shape": [8, 64], "blocksize": 64})");
+  short_map.add(".weight.quant_map", Layout::kF32, {15});
+  short_map.expect_refused(config, 64, "15 levels");
 }
 
 }  // namespace

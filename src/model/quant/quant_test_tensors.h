@@ -43,12 +43,10 @@ class Tensors {
   void drop(const std::string& suffix) { entries_.erase(suffix); }
 
   Result<std::optional<QuantTensor>> read(const QuantConfig& config, int64_t cols) const {
-    const QuantModule module("model.safetensors", name_,
-                             [&](std::string_view suffix) -> Result<const TensorEntry*> {
-                               const auto it = entries_.find(std::string(suffix));
-                               return it == entries_.end() ? nullptr : &it->second;
-                             });
-    return read_quant_weight(module, config, cols);
+    return read_quant_weight(module(), config, cols);
+  }
+  Result<std::vector<QuantTensor>> experts(const std::string& stem, int64_t cols) const {
+    return read_mxfp4_experts(module(), stem, cols);
   }
   void expect_refused(const QuantConfig& config, int64_t cols, const std::string& what) const {
     const auto tensor = read(config, cols);
@@ -70,6 +68,14 @@ class Tensors {
   }
 
  private:
+  QuantModule module() const {
+    return QuantModule("model.safetensors", name_,
+                       [this](std::string_view suffix) -> Result<const TensorEntry*> {
+                         const auto it = entries_.find(std::string(suffix));
+                         return it == entries_.end() ? nullptr : &it->second;
+                       });
+  }
+
   std::string name_ = "up";
   std::map<std::string, TensorEntry> entries_;
   std::map<std::string, std::vector<std::byte>> bytes_;
