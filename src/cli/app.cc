@@ -76,7 +76,7 @@ CommandLine::CommandLine()
   app_.formatter(formatter);
   for (const auto make :
        {make_run_command, make_serve_command, make_generate_command, make_inspect_command,
-        make_tokenize_command, make_detokenize_command, make_template_command,
+        make_tokenize_command, make_detokenize_command, make_template_command, make_eval_command,
         make_perplexity_command, make_bench_command, make_completion_command}) {
     Entry entry{make(), nullptr};
     entry.parser = entry.command->add_to(app_);
