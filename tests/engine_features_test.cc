@@ -87,6 +87,30 @@ double logprob_of(EngineCore& core, std::vector<TokenId> prompt, const std::vect
   return sum;
 }
 
+TEST(Engine, ScoresTheEndOfAPromptAlikeWithItsBeginningFromTheCache) {
+  auto core = *EngineCore::create(tiny_model(), small_options());
+  std::vector<TokenId> prompt(60);
+  for (size_t i = 0; i < prompt.size(); ++i)
+    prompt[i] = static_cast<TokenId>(3 + i * 7 % 200);
+  EngineRequest request = request_of(prompt, 0);
+  request.sampling.prompt_logprobs = 0;
+  const auto whole = run(*core, request);
+  EXPECT_EQ(whole->prompt.reused_tokens, 0);
+  for (const int32_t from : {0, 1, 2, 37, 59, 60, 1000}) {
+    request.sampling.prompt_logprobs_from = from;
+    const auto part = run(*core, request);
+    ASSERT_TRUE(part->end->is_ok());
+    const int64_t first = std::clamp<int64_t>(from, 1, 60);
+    EXPECT_EQ(part->prompt.reused_tokens, first - 1) << "the row before the first told token";
+    ASSERT_EQ(part->prompt.logprobs.size(), prompt.size());
+    for (size_t i = 0; i < prompt.size(); ++i) {
+      ASSERT_EQ(part->prompt.logprobs[i].has_value(), static_cast<int64_t>(i) >= first);
+      if (!part->prompt.logprobs[i]) continue;
+      EXPECT_EQ(part->prompt.logprobs[i]->logprob, whole->prompt.logprobs[i]->logprob);
+    }
+  }
+}
+
 TEST(Engine, BeamSearchFindsAtLeastWhatGreedyFinds) {
   auto core = *EngineCore::create(tiny_model(), small_options());
   for (TokenId seed = 3; seed < 9; ++seed) {

@@ -64,6 +64,8 @@ struct SamplingParams {
 
   std::optional<int32_t> logprobs = {};         // alternatives told per generated token
   std::optional<int32_t> prompt_logprobs = {};  // and per prompt token
+  // ... from this one on: those before have none, and are reused where they are cached.
+  int32_t prompt_logprobs_from = 0;
   uint64_t seed = 0;
   // Empty: default_stages(). A stage that is not listed does not run.
   std::vector<SamplerStage> stages = {};

@@ -112,4 +112,13 @@ inline constexpr uint32_t kKvPageLayoutBytes = 4'096;
 inline constexpr uint64_t kKvPageBytes = kGiB;
 inline constexpr size_t kKvPageFiles = 262'144;  // indexed of one directory
 
+// Evaluation: texts, saved logits and task files.
+inline constexpr int64_t kEvalTokens = int64_t{1} << 28;  // inputs of all windows together
+inline constexpr size_t kTaskLineBytes = kMiB;            // one item of a task file
+inline constexpr uint64_t kTaskFileBytes = kGiB;
+inline constexpr size_t kTaskItems = 1'000'000;
+inline constexpr size_t kTaskChoices = 64;  // of one question
+inline constexpr size_t kTaskShots = 64;    // examples before a question
+inline constexpr size_t kTaskInstructions = 64;  // of one prompt to follow
+
 }  // namespace ingot::limits

@@ -27,6 +27,7 @@ std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_tokenize_command();
 std::unique_ptr<Command> make_detokenize_command();
 std::unique_ptr<Command> make_template_command();
+std::unique_ptr<Command> make_eval_command();
 std::unique_ptr<Command> make_perplexity_command();
 std::unique_ptr<Command> make_quantize_command();
 std::unique_ptr<Command> make_imatrix_command();

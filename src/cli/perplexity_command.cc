@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// ingot perplexity: how well a model predicts a text, by the protocol of llama-perplexity.
+// ingot perplexity: how well a model predicts a text. The same measurement as `ingot eval
+// --perplexity`, in one line.
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/model_flags.h"
+#include "cli/eval_flags.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
-#include "cli/progress_bar.h"
-#include "cli/read_input.h"
-#include "eval/perplexity.h"
+#include "eval/evaluate.h"
 
 namespace ingot {
 namespace {
@@ -34,76 +34,49 @@ class PerplexityCommand : public Command {
     command->add_option("-f,--file", file_, "The text; - is standard input")
         ->required()
         ->type_name("FILE");
-    command
-        ->add_option("--stride", options_.stride,
-                     "Slide windows by this many tokens, scoring only those (0: chunks)")
-        ->type_name("N");
-    command->add_flag("--window-all", options_.scores_all,
+    add_text_flags(*command, text_);
+    command->add_flag("--window-all", is_whole_,
                       "Windows of bos + N-1 tokens, every one of them scored");
-    command->add_option("--chunks", options_.max_chunks, "Stop after this many (-1: all)")
-        ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
-        ->type_name("N");
     command->add_flag("--json", json_, "Print one object");
     return command;
   }
 
   Status run() override {
-    INGOT_TRY(const std::string text, read_text(file_));
+    if (is_whole_) text_.protocol = "windows";
+    INGOT_TRY(EvalRequest request, make_eval_request(model_, text_));
+    INGOT_TRY(request.texts.emplace_back(), read_eval_text(file_));
     INGOT_TRY(const LoadedModel model, load_model(model_));
-    if (model.text.tokenizer == nullptr) return model.text.tokenizer_status;
-    const Tokenizer& tokenizer = *model.text.tokenizer;
-    if (model_.context > 0) options_.context = model_.context;
-    INGOT_TRY(options_.adds_bos, begins_with_bos(tokenizer));
-    options_.bos = tokenizer.special().bos.value_or(-1);
-
-    EncodeOptions encoding;
-    encoding.add_special = !options_.scores_all;
-    encoding.parse_special = options_.scores_all;
-    INGOT_TRY(const std::vector<TokenId> ids, tokenizer.encode(text, encoding));
-    INGOT_TRY(const std::unique_ptr<Solo> solo, start_solo(model, model_, options_.context));
-    INGOT_TRY(const PerplexityResult result, measure(*solo, ids));
-    return report(result);
+    const InterruptScope interrupt;
+    EvalProgressBar bar;
+    request.progress = [&bar](std::string_view label, double fraction) {
+      return bar.update(label, fraction);
+    };
+    INGOT_TRY(const EvaluatedModel found, evaluate(model, request));
+    return report(found.perplexities.front());
   }
 
  private:
-  // Whether the tokenizer itself puts a bos in front of a text.
-  static Result<bool> begins_with_bos(const Tokenizer& tokenizer) {
-    INGOT_TRY(const std::vector<TokenId> ids, tokenizer.encode(""));
-    const std::optional<TokenId> bos = tokenizer.special().bos;
-    return bos && !ids.empty() && ids.front() == *bos;
-  }
-
-  Result<PerplexityResult> measure(Solo& solo, std::span<const TokenId> ids) const {
-    ProgressBar bar("Perplexity");
-    return perplexity(solo, ids, options_, [&bar](const ChunkReport& report) {
-      bar.set_label(
-          fmt::format("{}/{} perplexity {:.4f}", report.chunk, report.chunks, report.perplexity));
-      bar.update(static_cast<double>(report.chunk) / static_cast<double>(report.chunks));
-    });
-  }
-
-  Status report(const PerplexityResult& result) const {
+  Status report(const PerplexityEntry& entry) const {
+    const PerplexityResult& result = entry.result;
     if (!json_) {
-      return print(
-          fmt::format("perplexity: {:.4f} +/- {:.5f} ({} tokens scored in {} chunks of {})\n",
-                      result.perplexity, result.standard_error, result.tokens, result.chunks,
-                      options_.context));
+      return print(fmt::format(
+          "perplexity: {:.4f} +/- {:.5f} ({} tokens scored in {} chunks of {})\n",
+          result.perplexity, result.standard_error, result.tokens, result.windows, entry.context));
     }
-    const char* protocol = options_.scores_all   ? "window-all"
-                           : options_.stride > 0 ? "stride"
-                                                 : "chunks";
+    const char* protocol = is_whole_ ? "window-all" : entry.stride > 0 ? "stride" : "chunks";
     return print_json({{"perplexity", result.perplexity},
                        {"standard_error", result.standard_error},
                        {"mean_nll", result.mean_nll},
                        {"tokens", result.tokens},
-                       {"chunks", result.chunks},
-                       {"context", options_.context},
+                       {"chunks", result.windows},
+                       {"context", entry.context},
                        {"protocol", protocol}});
   }
 
   ModelFlags model_;
-  PerplexityOptions options_;
+  EvalTextFlags text_;
   std::string file_;
+  bool is_whole_ = false;
   bool json_ = false;
 };
 

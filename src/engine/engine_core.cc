@@ -36,6 +36,12 @@ int64_t context_of(const ModelSpec& spec, const EngineOptions& options) {
   return context;
 }
 
+// The first prompt token that is told of; the very first has nothing before it.
+int64_t scored_from(const EngineRequest& request) {
+  return std::clamp<int64_t>(request.sampling.prompt_logprobs_from, 1,
+                             static_cast<int64_t>(request.prompt.size()));
+}
+
 }  // namespace
 
 std::string_view to_string(FinishReason reason) {
@@ -198,9 +204,11 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
   sequence.space = {request.cache_salt, rope_class(size)};
   sequence.rope_length = size;
   if (request.sampling.prompt_logprobs) {
-    sequence.first_scored = 0;
+    // Row i tells of token i + 1.
+    sequence.first_scored = scored_from(request) - 1;
     const int64_t row_bytes = model().spec().vocab * static_cast<int64_t>(sizeof(float));
-    sequence.max_chunk = std::max<int64_t>(kScoredLogitBytes / row_bytes, 1);
+    const int64_t most_rows = std::max<int64_t>(kScoredLogitBytes / row_bytes, 1);
+    if (size - sequence.first_scored > most_rows) sequence.max_chunk = most_rows;
   }
   if (request.pooling == Pooling::kMean) sequence.first_scored = 0;
   INGOT_TRY(const SequenceId first, scheduler_->add(std::move(sequence)));
@@ -209,7 +217,8 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
   active.submitted = now;
   active.sequences = {first};
   active.report.tokens = size;
-  if (request.sampling.prompt_logprobs) active.report.logprobs.emplace_back();
+  if (request.sampling.prompt_logprobs)
+    active.report.logprobs.resize(static_cast<size_t>(scored_from(request)));
   if (request.pooling) active.pooled.resize(static_cast<size_t>(model().spec().hidden));
   if (request.beam) {
     BeamParams beam = *request.beam;

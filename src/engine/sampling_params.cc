@@ -93,6 +93,7 @@ Status check_lists(const SamplingParams& params) {
   INGOT_TRY(check_range("min_tokens", params.min_tokens, 0, kMost));
   INGOT_TRY(check_range("logprobs", params.logprobs.value_or(0), 0, 1 << 20));
   INGOT_TRY(check_range("prompt_logprobs", params.prompt_logprobs.value_or(0), 0, 1 << 20));
+  INGOT_TRY(check_range("prompt_logprobs_from", params.prompt_logprobs_from, 0, kMost));
   return check_count("samplers", params.stages.size(), kMostStages);
 }
 

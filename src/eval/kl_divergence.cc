@@ -76,6 +76,7 @@ void KlDivergence::add(const KlRow& row) {
   const auto nll = static_cast<double>(row.nll);
   const auto reference_nll = static_cast<double>(row.reference_nll);
   kl_.push_back(row.kl);
+  nlls_.push_back(row.nll);
   kl_moments_.add(static_cast<double>(row.kl));
   delta_p_.add(delta_p);
   delta_p_squares_.add(delta_p * delta_p);

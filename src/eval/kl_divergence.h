@@ -72,6 +72,7 @@ class KlDivergence {
   KlStats stats() const;
   // In nats, in the order they came.
   std::span<const float> values() const { return kl_; }
+  std::span<const float> nll() const { return nlls_; }  // the model's own
 
  private:
   struct Moments {
@@ -84,7 +85,7 @@ class KlDivergence {
     double standard_error(double count) const;
   };
   RowComparer comparer_;
-  std::vector<float> kl_;
+  std::vector<float> kl_, nlls_;
   Moments kl_moments_, delta_p_, delta_p_squares_, log_ratio_;
   double nll_ = 0, reference_nll_ = 0;
   int64_t same_top_ = 0;

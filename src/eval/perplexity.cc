@@ -3,92 +3,80 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "eval/score_windows.h"
+#include "eval/logit_row.h"
 
 namespace ingot {
 namespace {
 
-// Negative log likelihood of `id`: the sum in double over exponents in float, as llama-perplexity
-// does it, so that numbers compare in all printed digits.
-double negative_log_likelihood(std::span<const float> logits, TokenId id) {
-  const float best = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const float logit : logits)
-    sum += static_cast<double>(std::exp(logit - best));
-  return std::log(sum) - static_cast<double>(logits[static_cast<size_t>(id)] - best);
-}
+constexpr double kNormal95 = 1.959963984540054;  // standard deviations on both sides
 
-// Running mean and variance of what has been scored.
-struct Tally {
-  double sum = 0;
-  double squares = 0;
+// What one thread has seen; its own cache line.
+struct alignas(64) ThreadShare {
+  explicit ThreadShare(TargetSet targets) : row(targets) {}
+  LogitRow row;
+  double nll = 0;
   int64_t count = 0;
-
-  void add(double nll) {
-    sum += nll;
-    squares += nll * nll;
-    ++count;
-  }
-  double mean() const { return sum / static_cast<double>(count); }
-  // Of the perplexity: the mean's own error, carried through the exponential.
-  double standard_error() const {
-    const double variance = squares / static_cast<double>(count) - mean() * mean();
-    if (variance <= 0 || count < 2) return 0;
-    return std::sqrt(variance / static_cast<double>(count - 1)) * std::exp(mean());
-  }
 };
-
-// Row r of a window predicts its input r + 1; with a bos in front, inputs are one further.
-Status score_window(Solo& solo, std::span<const TokenId> ids, const ScoreWindow& window,
-                    TokenId bos, Tally& tally) {
-  const auto text =
-      ids.subspan(static_cast<size_t>(window.begin), static_cast<size_t>(window.size));
-  std::vector<TokenId> inputs;
-  inputs.reserve(text.size() + 1);
-  if (window.bos == BosUse::kPrepended) inputs.push_back(bos);
-  inputs.insert(inputs.end(), text.begin(), text.end());
-  if (window.bos == BosUse::kReplacesFirst) inputs.front() = bos;
-
-  const int64_t shift = window.bos == BosUse::kPrepended ? 0 : 1;
-  const auto rows =
-      static_cast<int64_t>(inputs.size()) - 1;  // the last input predicts nothing here
-  bool is_finite = true;
-  INGOT_TRY(solo.score(std::span(inputs).first(static_cast<size_t>(rows)),
-                       [&](int64_t row, std::span<const float> logits) {
-                         const int64_t target = row + shift;
-                         if (target < window.first_scored) return;
-                         const double nll =
-                             negative_log_likelihood(logits, text[static_cast<size_t>(target)]);
-                         is_finite = is_finite && std::isfinite(nll);
-                         tally.add(nll);
-                       }));
-  if (!is_finite)
-    return Status::internal("the model gave logits that are not finite in the window at token {}",
-                            window.begin);
-  return Status::ok();
-}
 
 }  // namespace
 
-Result<PerplexityResult> perplexity(Solo& solo, std::span<const TokenId> ids,
-                                    const PerplexityOptions& options,
-                                    const std::function<void(const ChunkReport&)>& on_chunk) {
-  INGOT_TRY(const std::vector<ScoreWindow> windows,
-            plan_windows(static_cast<int64_t>(ids.size()), options));
-  Tally tally;
-  ChunkReport report{.chunk = 0, .chunks = static_cast<int64_t>(windows.size())};
-  for (const ScoreWindow& window : windows) {
-    INGOT_TRY(score_window(solo, ids, window, options.bos, tally));
-    ++report.chunk;
-    report.perplexity = std::exp(tally.mean());
-    if (on_chunk) on_chunk(report);
+PerplexityResult summarize_nll(std::span<const float> nll, int64_t windows) {
+  PerplexityResult result;
+  result.tokens = static_cast<int64_t>(nll.size());
+  result.windows = windows;
+  if (nll.empty()) return result;
+  double sum = 0;
+  double squares = 0;
+  for (const float value : nll) {
+    sum += static_cast<double>(value);
+    squares += static_cast<double>(value) * static_cast<double>(value);
   }
-  return PerplexityResult{.perplexity = std::exp(tally.mean()),
-                          .standard_error = tally.standard_error(),
-                          .mean_nll = tally.mean(),
-                          .tokens = tally.count,
-                          .chunks = report.chunk};
+  const auto count = static_cast<double>(nll.size());
+  result.mean_nll = sum / count;
+  result.perplexity = std::exp(result.mean_nll);
+  const double variance = squares / count - result.mean_nll * result.mean_nll;
+  const double error = count > 1 && variance > 0 ? std::sqrt(variance / (count - 1)) : 0;
+  result.standard_error = error * result.perplexity;
+  // Symmetric in the logarithm, where the mean is normal.
+  result.lower = std::exp(result.mean_nll - kNormal95 * error);
+  result.upper = std::exp(result.mean_nll + kNormal95 * error);
+  return result;
+}
+
+Result<std::vector<float>> score_text(ScoreModel& model, ThreadPool& pool, const ScoredText& text,
+                                      const GoesOn& goes_on) {
+  std::vector<float> nll(text.targets.size(), std::numeric_limits<float>::quiet_NaN());
+  std::vector<ThreadShare> shares(static_cast<size_t>(pool.size()),
+                                  ThreadShare(model.model().targets()));
+  const auto on_row = [&](int thread, const ScoredRow& row,
+                          std::span<const std::span<const float>> logits) {
+    ThreadShare& share = shares[static_cast<size_t>(thread)];
+    const size_t index = text.index_of(row);
+    if (!share.row.start(logits.front())) return;  // stays a NaN
+    const double value = -share.row.logprob(text.targets[index]);
+    nll[index] = static_cast<float>(value);
+    share.nll += value;
+    ++share.count;
+  };
+  ScoreModel* const models[] = {&model};
+  INGOT_TRY(run_scores(models, pool, text.sequences, on_row, [&](int64_t done, int64_t all) {
+    if (!goes_on) return true;
+    double sum = 0;
+    int64_t count = 0;
+    for (const ThreadShare& share : shares) {
+      sum += share.nll;
+      count += share.count;
+    }
+    return goes_on({.fraction = static_cast<double>(done) / static_cast<double>(all),
+                    .perplexity = count > 0 ? std::exp(sum / static_cast<double>(count)) : 0});
+  }));
+  const auto bad = std::ranges::find_if(nll, [](float value) { return !std::isfinite(value); });
+  if (bad != nll.end())
+    return Status::internal("the model gave logits that are not finite at scored token {} of {}",
+                            bad - nll.begin() + 1, nll.size());
+  return nll;
 }
 
 }  // namespace ingot

@@ -1,45 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Perplexity of a text. Two protocols: llama-perplexity's (chunks of n_ctx, the first half of each
-// is context only) so that numbers compare, and plain windows of bos + n-1 tokens, all of them
-// scored.
+// Perplexity of a text, by the protocols of eval/score_windows.h. Windows run side by side in
+// ragged batches, and only scored rows have logits. The result does not depend on threads or
+// batches.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
-#include "engine/solo.h"
+#include "base/thread_pool.h"
+#include "eval/score_model.h"
+#include "eval/scored_text.h"
 
 namespace ingot {
 
-struct PerplexityOptions {
-  int64_t context = 512;  // tokens per chunk
-  int64_t stride =
-      0;  // 0: chunks do not overlap; else a sliding window that scores the last `stride`
-  bool scores_all = false;  // windows of bos + (context - 1) tokens, every one predicted
-  int64_t max_chunks = -1;
-  bool adds_bos = true;  // each chunk's first token becomes bos, when the model has one
-  TokenId bos = -1;
-};
-
 struct PerplexityResult {
   double perplexity = 0;
-  double standard_error = 0;  // of the perplexity
+  double standard_error = 0;    // of the perplexity
+  double lower = 0, upper = 0;  // of 95 %
   double mean_nll = 0;
   int64_t tokens = 0;  // scored
-  int64_t chunks = 0;
+  int64_t windows = 0;
 };
 
-struct ChunkReport {
-  int64_t chunk = 0;
-  int64_t chunks = 0;
-  double perplexity = 0;  // so far
+// Of the negative log-likelihoods of tokens, in order.
+PerplexityResult summarize_nll(std::span<const float> nll, int64_t windows);
+
+struct ScoreProgress {
+  double fraction = 0;    // of all tokens computed
+  double perplexity = 0;  // so far; 0: unknown
 };
-Result<PerplexityResult> perplexity(Solo& solo, std::span<const TokenId> ids,
-                                    const PerplexityOptions& options,
-                                    const std::function<void(const ChunkReport&)>& on_chunk);
+using GoesOn = std::function<bool(const ScoreProgress&)>;
+
+// The negative log-likelihood of each of text.targets. kInternal when the model's logits are not
+// finite; kCancelled when goes_on says false.
+Result<std::vector<float>> score_text(ScoreModel& model, ThreadPool& pool, const ScoredText& text,
+                                      const GoesOn& goes_on);
 
 }  // namespace ingot

@@ -4,12 +4,33 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
-#include "eval/perplexity.h"
+#include "ingot/sampling.h"
 
 namespace ingot {
+
+// docs/evaluation.md has the arithmetic of each.
+enum class Protocol : uint8_t {
+  kLlama,        // llama-perplexity: chunks, the second half of each is scored
+  kHuggingFace,  // the strided windows of transformers' documentation: every token once
+  kWindows,      // bos + n-1 tokens without overlap, every one scored
+};
+std::string_view to_string(Protocol protocol);  // "llama", "hf", "windows"
+Result<Protocol> parse_protocol(std::string_view name);
+
+struct WindowOptions {
+  Protocol protocol = Protocol::kLlama;
+  int64_t context = 512;  // tokens of a window
+  // kLlama: 0, or a sliding window that scores its last `stride` tokens. kHuggingFace: how far
+  // windows move. Else 0.
+  int64_t stride = 0;
+  int64_t max_chunks = -1;  // windows; -1: all
+  bool adds_bos = true;     // where the protocol has one, and the model too
+  TokenId bos = -1;
+};
 
 enum class BosUse : uint8_t {
   kNone,
@@ -29,6 +50,6 @@ struct ScoreWindow {
 
 // Fails, with the numbers, when the text is too short for the protocol or an option is out of
 // range.
-Result<std::vector<ScoreWindow>> plan_windows(int64_t tokens, const PerplexityOptions& options);
+Result<std::vector<ScoreWindow>> plan_windows(int64_t tokens, const WindowOptions& options);
 
 }  // namespace ingot

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from conftest import MODELS
 
-COMMANDS = ["run", "generate", "inspect", "tokenize", "detokenize", "template", "perplexity",
+COMMANDS = ["run", "generate", "inspect", "tokenize", "detokenize", "template", "eval", "perplexity",
             "completion"]
 
 

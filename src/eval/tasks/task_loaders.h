@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The benchmarks, one file each. A new one is a file here and a line in task_list.cc.
+#pragma once
+
+#include "base/status.h"
+#include "eval/task.h"
+
+namespace ingot {
+
+// spec.data is a file, or the folder of the benchmark. shots < 0: the usual number.
+Result<Task> load_hellaswag(const TaskSpec& spec);
+Result<Task> load_mmlu(const TaskSpec& spec);
+Result<Task> load_arc(const TaskSpec& spec);
+Result<Task> load_truthfulqa(const TaskSpec& spec);
+Result<Task> load_gsm8k(const TaskSpec& spec);
+Result<Task> load_ifeval(const TaskSpec& spec);
+// A .jsonl of one's own (docs/evaluation.md).
+Result<Task> load_custom_task(const TaskSpec& spec);
+
+}  // namespace ingot
