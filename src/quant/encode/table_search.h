@@ -38,33 +38,26 @@ class TableSearch {
   }
 
   // For elements x = scale * t: both combinations of the row with the least sum(w (t - level)^2),
-  // all levels moved by `shift`. Sums that differ by less than 2^-16 of the highest count as equal.
+  // all levels moved by `shift`. Sums that differ by a few 2^-16 of the highest count as equal.
   // Called from many places and long: inlining it would only cost time to compile.
   [[gnu::noinline]] void find(const Lanes* t, const Lanes* w, float shift, LaneInts& both) const {
-    Lanes sums[2][kCombinations];
-    combine(t, w, shift, sums[0]);
-    combine(t + kHalf, w + kHalf, shift, sums[1]);
-    Lanes most = Lanes{};
-    for (const auto& half : sums) {
-      for (const Lanes& sum : half)
-        most = higher_of(magnitude(sum), most);
+    Lanes highest{};
+    for (size_t i = 0; i < kElements; ++i) {
+      const Lanes low = t[i] - (levels_[0] + shift);
+      const Lanes high = t[i] - (levels_[kLevelCount - 1] + shift);
+      highest += w[i] * higher_of(low * low, high * high);
     }
-    const Lanes unit = broadcast(0x1p15F) * inverse_or_zero(most);
-    LaneInts costs[2][kCombinations];
-    for (size_t half = 0; half < 2; ++half) {
-      for (size_t c = 0; c < kCombinations; ++c) {
-        const Lanes bounded = nearest(sums[half][c] * unit, -0x1p15F, 0x1p15F);
-        const auto number = static_cast<int32_t>(half == 0 ? c : c << kNumberBits);
-        costs[half][c] = (__builtin_convertvector(bounded, LaneInts) << (2 * kNumberBits)) + number;
-      }
-    }
+    const Lanes unit = 0x1p16F * inverse_or_zero(highest);
+    LaneWords sums[2][kCombinations];
+    combine(t, w, unit, shift, 0, sums[0]);
+    combine(t + kHalf, w + kHalf, unit, shift, kNumberBits, sums[1]);
     LaneInts best = LaneInts{} + INT32_MAX;
     size_t at = 0;
     for (size_t first = 0; first < kCombinations; ++first) {
-      const LaneInts base = costs[0][first];
+      const LaneWords base = sums[0][first];
       for (; at < ends_[first]; ++at) {
-        const LaneInts cost = base + costs[1][seconds_[at]];
-        best = cost < best ? cost : best;
+        const LaneInts sum = reinterpret_cast<LaneInts>(base + sums[1][seconds_[at]]);
+        best = sum < best ? sum : best;
       }
     }
     both = best & ((1 << (2 * kNumberBits)) - 1);
@@ -109,14 +102,20 @@ class TableSearch {
     return number;
   }
 
-  inline void combine(const Lanes* t, const Lanes* w, float shift, Lanes* sums) const {
-    size_t count = 1;
-    sums[0] = Lanes{};
+  // Costs in the high bits, and below them, at number_shift, the number of the combination: both
+  // add up from element to element.
+  inline void combine(const Lanes* t, const Lanes* w, Lanes unit, float shift, int number_shift,
+                      LaneWords* sums) const {
+    constexpr float kOnes = 12582912.0F;  // as in round(): the integer is then in the low bits
+    uint32_t count = 1;
+    sums[0] = LaneWords{};
     for (size_t i = 0; i < kHalf; ++i) {
-      for (size_t k = kLevelCount; k-- > 0;) {
-        const float level = levels_[k] + shift;
-        const Lanes cost = w[i] * (level * (level - 2.0F * t[i]));
-        for (size_t c = 0; c < count; ++c)
+      const Lanes weight = w[i] * unit;
+      for (uint32_t k = kLevelCount; k-- > 0;) {
+        const Lanes off = t[i] - (levels_[k] + shift);
+        const LaneWords bits = reinterpret_cast<LaneWords>(weight * (off * off) + kOnes);
+        const LaneWords cost = (bits << (2 * kNumberBits)) + ((k * count) << number_shift);
+        for (uint32_t c = 0; c < count; ++c)
           sums[k * count + c] = sums[c] + cost;
       }
       count *= kLevelCount;
@@ -126,7 +125,8 @@ class TableSearch {
   float levels_[kLevelCount];
   uint16_t ends_[kCombinations];  // of each first combination's part of seconds_
   uint8_t seconds_[kRowCount];
-  uint16_t rows_[kCombinations][kCombinations];  // where there is a row
+  // Zero where there is no row, and large enough for what weights that are not finite may name.
+  uint16_t rows_[1 << kNumberBits][1 << kNumberBits] = {};
 };
 
 }  // namespace ingot::quant::INGOT_TARGET
