@@ -141,6 +141,19 @@ class EvalCommand : public Command {
         ->type_name("FOLDER")
         ->group(kGroup);
     command.add_flag("--keep", sweep_.keeps_files, "Keep a sweep's files")->group(kGroup);
+    command
+        .add_option("--calibration", sweep_.calibration.file,
+                    "Text or .jsonl that a sweep calibrates on (a small built-in mix)")
+        ->type_name("FILE")
+        ->group(kGroup);
+    command.add_option("--samples", sweep_.calibration.samples, "Windows of it, at most (128)")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+        ->type_name("N")
+        ->group(kGroup);
+    command.add_option("--seq-len", sweep_.calibration.length, "Tokens of each (512)")
+        ->check(CLI::Range(int64_t{8}, int64_t{1} << 20))
+        ->type_name("N")
+        ->group(kGroup);
   }
 
   Status check() const {

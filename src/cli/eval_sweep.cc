@@ -5,14 +5,25 @@
 
 #include <cstdio>
 
+#include "cli/quantize_job.h"
 #include "eval/sweep.h"
 
 namespace ingot {
 
-Result<std::filesystem::path> quantize_for_sweep(const ModelFlags& /*model*/,
+Result<std::filesystem::path> quantize_for_sweep(const ModelFlags& model, const SweepFlags& sweep,
                                                  const std::string& recipe,
-                                                 const std::filesystem::path& /*folder*/) {
-  return Status::unsupported("this build cannot quantize, so there is no '{}' to measure", recipe);
+                                                 const std::filesystem::path& folder) {
+  INGOT_TRY(QuantizeJob job, job_of_recipe(recipe));
+  job.model = model.model;
+  job.flags.calibration = sweep.calibration.file;
+  job.flags.samples = sweep.calibration.samples;
+  job.flags.sequence_length = sweep.calibration.length;
+  job.threads = model.threads;
+  job.overwrites = true;
+  const std::filesystem::path path = folder / job.output;
+  job.output = path.string();
+  INGOT_TRY(run_quantize(job));
+  return path;
 }
 
 Result<std::vector<EvaluatedModel>> run_eval_sweep(const SweepFlags& sweep, const ModelFlags& model,
@@ -38,7 +49,7 @@ Result<std::vector<EvaluatedModel>> run_eval_sweep(const SweepFlags& sweep, cons
 
   SweepHooks hooks;
   hooks.quantize = [&](const std::string& recipe) {
-    return quantize_for_sweep(model, recipe, folder);
+    return quantize_for_sweep(model, sweep, recipe, folder);
   };
   hooks.evaluate = [&](const std::filesystem::path& path) -> Result<EvaluatedModel> {
     ModelFlags flags = model;

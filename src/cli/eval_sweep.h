@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cli/calibration.h"
 #include "cli/model_flags.h"
 #include "eval/evaluate.h"
 #include "eval/report.h"
@@ -17,10 +18,12 @@ struct SweepFlags {
   std::string recipes = {};  // "q8_0,q4_k_m"; empty: no sweep
   std::string folder = {};   // where the files go; empty: the system's folder for temporary ones
   bool keeps_files = false;
+  CalibrationFlags calibration;
 };
 
 // Quantizes by a recipe into `folder`; the path of what it made.
-Result<std::filesystem::path> quantize_for_sweep(const ModelFlags& model, const std::string& recipe,
+Result<std::filesystem::path> quantize_for_sweep(const ModelFlags& model, const SweepFlags& sweep,
+                                                 const std::string& recipe,
                                                  const std::filesystem::path& folder);
 
 // The report's models: MODEL first, then the recipes.

@@ -8,7 +8,7 @@
 #include "base/byte_reader.h"
 #include "base/checked.h"
 #include "base/limits.h"
-#include "engine/checksum.h"
+#include "base/checksum.h"
 #include "eval/logit_row.h"
 
 namespace ingot {

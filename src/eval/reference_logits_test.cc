@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "api/loaded_model.h"
-#include "engine/checksum.h"
+#include "base/checksum.h"
 #include "engine/solo.h"
 #include "eval/divergence.h"
 
