@@ -78,7 +78,7 @@ CommandLine::CommandLine()
        {make_run_command, make_serve_command, make_generate_command, make_inspect_command,
         make_tokenize_command, make_detokenize_command, make_template_command,
         make_quantize_command, make_convert_command, make_verify_command, make_imatrix_command,
-        make_perplexity_command, make_bench_command, make_completion_command}) {
+        make_eval_command, make_perplexity_command, make_bench_command, make_completion_command}) {
     Entry entry{make(), nullptr};
     entry.parser = entry.command->add_to(app_);
     commands_.push_back(std::move(entry));

@@ -172,6 +172,8 @@ Result<bool> try_byte_level(const TokenizerJson& json, const Tokenizer& original
     INGOT_TRY(const bool is_alike, encodes_alike(original, **tokenizer));
     if (is_alike) return true;
   }
+  const auto kinds = pre_candidates(json);
+  if (!kinds.empty()) values.set("tokenizer.ggml.pre", std::string(kinds.front()->name));
   return false;
 }
 
@@ -265,6 +267,8 @@ std::string charsmap_of(const Json& normalizer) {
   return "";
 }
 
+// True when a kind of GGUF vocabulary encodes the probes alike; else `values` has the likeliest, if
+// any.
 Result<bool> try_kinds(const fs::path& folder, const std::optional<TokenizerJson>& json,
                        const Tokenizer& original, int64_t vocab, GgufKeyValues& values) {
   std::string charsmap;
@@ -284,6 +288,14 @@ Result<bool> try_kinds(const fs::path& folder, const std::optional<TokenizerJson
     return try_sentencepiece(vocabulary_of_merges(*json), true, "", original, vocab, values);
   if (json->type == "BPE") return try_byte_level(*json, original, vocab, values);
   return false;
+}
+
+// Rules that GGUF has no keys for: normal forms before byte-level BPE, tokens that take white space
+// along or only stand alone.
+bool says_more_than_gguf(const TokenizerJson& json) {
+  const bool has_flags = std::ranges::any_of(
+      json.added, [](const TokenizerJson::Added& added) { return added.has_flags; });
+  return has_flags || (json.type == "BPE" && !json.byte_fallback && !json.normalizer.is_null());
 }
 
 void set_template_keys(const fs::path& folder, GgufKeyValues& values) {
@@ -313,20 +325,23 @@ Status set_tokenizer_keys(const fs::path& folder, int64_t vocab, GgufKeyValues& 
     INGOT_TRY(text, read_small_file(path, limits::kTokenizerJsonBytes));
     INGOT_TRY(json, read_tokenizer_tables(text, path.string()));
   }
-  GgufKeyValues tried = values;
-  INGOT_TRY(const bool is_done, try_kinds(folder, json, *original, vocab, tried));
-  if (is_done) {
-    values = std::move(tried);
-  } else if (json && text.size() <= limits::kGgufStringBytes) {
-    values.set("tokenizer.ggml.model", "gpt2");
+  INGOT_TRY(const bool is_alike, try_kinds(folder, json, *original, vocab, values));
+  // Our reader prefers it; others have the keys above.
+  const bool adds_json = json && (!is_alike || says_more_than_gguf(*json));
+  if (adds_json && text.size() <= limits::kGgufStringBytes)
     values.set("tokenizer.huggingface.json", text);
-    INGOT_TRY(set_special_keys(*original, values));
+  if (!is_alike) {
+    if (!values.has("tokenizer.huggingface.json")) {
+      return Status::unsupported("{}: GGUF has no kind of vocabulary for this tokenizer",
+                                 folder.string());
+    }
+    if (!values.has("tokenizer.ggml.tokens")) {
+      values.set("tokenizer.ggml.model", "none");
+      INGOT_TRY(set_special_keys(*original, values));
+    }
     notes.emplace_back(
-        "no kind of GGUF vocabulary encodes as this tokenizer does; tokenizer.json is in the file "
-        "whole (tokenizer.huggingface.json), which not every program reads");
-  } else {
-    return Status::unsupported("{}: GGUF has no kind of vocabulary for this tokenizer",
-                               folder.string());
+        "no kind of GGUF vocabulary encodes quite as this tokenizer does; tokenizer.json is in the "
+        "file whole (tokenizer.huggingface.json), which not every program reads");
   }
   set_template_keys(folder, values);
   return Status::ok();

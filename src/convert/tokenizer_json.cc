@@ -138,8 +138,9 @@ class TableReader {
       if (!entry.is_object() || !entry.contains("id") || !entry["id"].is_number_integer() ||
           !entry.contains("content") || !entry["content"].is_string())
         return Status::invalid_data("{}: an added token has no id or content", source_);
+      const auto is = [&](const char* key) { return entry.contains(key) && entry[key] == true; };
       out_.added.push_back({entry["id"].get<int64_t>(), entry["content"].get<std::string>(),
-                            entry.contains("special") && entry["special"] == true});
+                            is("special"), is("lstrip") || is("rstrip") || is("single_word")});
     }
     return Status::ok();
   }

@@ -20,6 +20,7 @@ struct TokenizerJson {
     int64_t id = 0;
     std::string content;
     bool is_special = false;
+    bool has_flags = false;  // strips its surroundings, or only stands alone
   };
   std::string type;                 // "BPE", "Unigram", "WordPiece"
   std::vector<std::string> tokens;  // by id; empty where there is none

@@ -15,6 +15,7 @@ constexpr std::string_view kProbes[] = {
     "東京は日本の首都です。中国的首都是北京！한국어 텍스트입니다",
     "Привет, мир! Γειά σου Κόσμε. שלום עולם مرحبا بالعالم สวัสดีชาวโลก नमस्ते दुनिया",
     "emoji 😀👍🏽 flags 🇩🇪 math ∑∞≠ arrows → ⇒ €$¥",
+    "joined \u200d(\u200d) a\u0301 \ufeffb \u00a0c \u3000d",
     "  leading,   inner    and trailing   ",
     "tabs\tand\r\nwindows\rlines\n\n \n  \n",
     "https://example.com/a_b-c?d=e&f=%20#frag user@mail.org C:\\path\\file.txt",
