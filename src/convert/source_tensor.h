@@ -75,6 +75,7 @@ struct SafetensorsPlan {
   std::vector<SourceTensor> tensors;
   std::vector<SideFile> files;
   std::vector<std::string> notes;
+  bool is_packed = false;  // weights are codes and scales that only make sense as they are
 };
 
 class LoraAdapter;
