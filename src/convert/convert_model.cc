@@ -96,7 +96,7 @@ Result<ConvertReport> convert_model(std::shared_ptr<const Checkpoint> input,
                                     const ConvertOptions& options,
                                     const ConvertProgress& progress) {
   INGOT_TRY(check_apart(options));
-  INGOT_TRY(Target target, plan_target(std::move(input), options));
+  INGOT_TRY(Target target, plan_target(input, options));
   const CastChoice choice = choose_casts(target.tensors, options.type, options.to_gguf);
   INGOT_TRY(check_exact(choice, options));
   ConvertReport report;
@@ -124,6 +124,7 @@ Result<ConvertReport> convert_model(std::shared_ptr<const Checkpoint> input,
     if (progress && choice.size_bytes > 0)
       progress(static_cast<double>(done) / static_cast<double>(choice.size_bytes));
   }));
+  INGOT_TRY(input->check_intact());  // bytes were copied from the mapping
   INGOT_TRY(writer->commit());
   return report;
 }
