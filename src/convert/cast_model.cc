@@ -55,53 +55,43 @@ CastChoice choose_casts(std::span<const SourceTensor> tensors, std::optional<Lay
 
 Status write_tensor(const SourceTensor& source, const PlannedTensor& planned, size_t index,
                     TensorWriter& writer, const WriteProgress& progress) {
-  const auto rows = source.rows();
-  const auto cols = source.cols();
-  const auto row_bytes = storage_bytes(planned.layout, static_cast<uint64_t>(cols)).value();
-  INGOT_CHECK(row_bytes.has_value());
-  const int64_t step = std::clamp<int64_t>(kPieceBytes / 4 / std::max<int64_t>(cols, 1), 1,
-                                           std::max<int64_t>(rows, 1));
+  const int64_t rows = source.rows();
+  const int64_t cols = source.cols();
+  const size_t row_bytes = *storage_bytes(planned.layout, static_cast<uint64_t>(cols)).value();
+  const bool is_exact = source.exact && planned.layout == *source.exact;
   const Result<TensorView> plain =
       source.natural == planned.layout ? source.plain() : Status::unsupported("cast");
-  if (plain.is_ok()) {
-    for (int64_t row = 0; row < rows; row += step) {
-      const int64_t end = std::min(rows, row + step);
-      const auto bytes = plain->bytes.subspan(static_cast<uint64_t>(row) * *row_bytes,
-                                              static_cast<uint64_t>(end - row) * *row_bytes);
-      INGOT_TRY(writer.write_part(index, static_cast<uint64_t>(row) * *row_bytes, bytes));
-      MappedFile::release(bytes);
-      if (progress) progress(bytes.size());
-    }
-    return writer.finish(index);
-  }
-  if (source.exact && planned.layout == *source.exact) {
-    std::vector<std::byte> packed(static_cast<size_t>(step) * *row_bytes);
-    for (int64_t row = 0; row < rows; row += step) {
-      const int64_t end = std::min(rows, row + step);
-      const auto bytes = std::span(packed).first(static_cast<size_t>(end - row) * *row_bytes);
-      INGOT_TRY(source.read_exact(row, end, bytes));
-      INGOT_TRY(writer.write_part(index, static_cast<uint64_t>(row) * *row_bytes, bytes));
-      if (progress) progress(bytes.size());
-    }
-    return writer.finish(index);
-  }
-  if (!can_encode_elements(planned.layout)) {
+  if (!plain.is_ok() && !is_exact && !can_encode_elements(planned.layout)) {
     return Status::unsupported(
-        "tensor '{}' must change, and {} is not a type that convert writes; "
-        "choose --outtype f32, f16 or bf16",
+        "tensor '{}' must change, and {} is not a type that convert writes; choose --outtype f32, "
+        "f16 or bf16",
         source.name, info(planned.layout).name);
   }
-  std::vector<float> values(static_cast<size_t>(step * cols));
-  std::vector<std::byte> encoded(static_cast<size_t>(step) * *row_bytes);
+  const int64_t step = std::clamp<int64_t>(kPieceBytes / 4 / std::max<int64_t>(cols, 1), 1,
+                                           std::max<int64_t>(rows, 1));
+  std::vector<float> values;
+  std::vector<std::byte> encoded;
+  if (!plain.is_ok()) encoded.resize(static_cast<size_t>(step) * row_bytes);
+  if (!plain.is_ok() && !is_exact) values.resize(static_cast<size_t>(step * cols));
   for (int64_t row = 0; row < rows; row += step) {
     const int64_t end = std::min(rows, row + step);
-    const std::span<float> piece = std::span(values).first(static_cast<size_t>((end - row) * cols));
-    const std::span<std::byte> bytes =
-        std::span(encoded).first(static_cast<size_t>(end - row) * *row_bytes);
-    INGOT_TRY(source.read_rows(row, end, piece));
-    encode_elements(planned.layout, piece, bytes);
-    INGOT_TRY(writer.write_part(index, static_cast<uint64_t>(row) * *row_bytes, bytes));
-    if (progress) progress(bytes.size());
+    const size_t begin_bytes = static_cast<size_t>(row) * row_bytes;
+    const size_t size = static_cast<size_t>(end - row) * row_bytes;
+    std::span<const std::byte> bytes;
+    if (plain.is_ok()) {
+      bytes = plain->bytes.subspan(begin_bytes, size);
+    } else if (is_exact) {
+      INGOT_TRY(source.read_exact(row, end, std::span(encoded).first(size)));
+      bytes = std::span(encoded).first(size);
+    } else {
+      const auto piece = std::span(values).first(static_cast<size_t>((end - row) * cols));
+      INGOT_TRY(source.read_rows(row, end, piece));
+      encode_elements(planned.layout, piece, std::span(encoded).first(size));
+      bytes = std::span(encoded).first(size);
+    }
+    INGOT_TRY(writer.write_part(index, begin_bytes, bytes));
+    if (plain.is_ok()) MappedFile::release(bytes);
+    if (progress) progress(size);
   }
   return writer.finish(index);
 }

@@ -2,7 +2,11 @@
 #include "convert/convert_model.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mapped_file.h"
 #include "convert/input_identity.h"
 
 namespace ingot {
@@ -28,12 +32,36 @@ Result<Target> plan_target(std::shared_ptr<const Checkpoint> input, const Conver
     target.values = std::move(plan.values);
   } else {
     INGOT_TRY(SafetensorsPlan plan, plan_safetensors(std::move(input), options.adapter));
+    if (plan.is_packed && options.type) {
+      return Status::unsupported(
+          "{}: its weights are quantized; convert it to GGUF with --outtype, or without --outtype",
+          options.input.string());
+    }
     target.tensors = std::move(plan.tensors);
     target.notes = std::move(plan.notes);
     target.metadata = std::move(plan.metadata);
     target.files = std::move(plan.files);
   }
   return target;
+}
+
+// config.json names the type of the weights.
+Status set_dtype(Layout layout, std::vector<SideFile>& files) {
+  const auto file = std::ranges::find(files, "config.json", &SideFile::name);
+  if (file == files.end()) return Status::ok();
+  std::string text = file->bytes;
+  if (!file->copy_of.empty()) {
+    INGOT_TRY(text, read_small_file(file->copy_of, limits::kConfigBytes));
+  }
+  INGOT_TRY(Json config, parse_json(text, "config.json"));
+  const char* name = layout == Layout::kF16    ? "float16"
+                     : layout == Layout::kBF16 ? "bfloat16"
+                                               : "float32";
+  const bool is_new = config.contains("dtype");
+  if (is_new) config["dtype"] = name;
+  if (!is_new || config.contains("torch_dtype")) config["torch_dtype"] = name;
+  *file = {"config.json", dump_json(config, 2) + "\n", {}};
+  return Status::ok();
 }
 
 // The input must stay: neither the output itself nor a part of it.
@@ -68,7 +96,7 @@ Result<ConvertReport> convert_model(std::shared_ptr<const Checkpoint> input,
                                     const ConvertOptions& options,
                                     const ConvertProgress& progress) {
   INGOT_TRY(check_apart(options));
-  INGOT_TRY(Target target, plan_target(std::move(input), options));
+  INGOT_TRY(Target target, plan_target(input, options));
   const CastChoice choice = choose_casts(target.tensors, options.type, options.to_gguf);
   INGOT_TRY(check_exact(choice, options));
   ConvertReport report;
@@ -83,6 +111,7 @@ Result<ConvertReport> convert_model(std::shared_ptr<const Checkpoint> input,
   writing.overwrites = options.overwrites;
   if (options.shard_bytes > 0) writing.shard_bytes = writing.split_bytes = options.shard_bytes;
   if (options.to_gguf) set_file_type(choice, target.values);
+  if (!options.to_gguf && options.type) INGOT_TRY(set_dtype(*options.type, target.files));
   INGOT_TRY(const auto writer,
             options.to_gguf ? create_gguf(options.output, target.values, choice.tensors, writing)
                             : create_safetensors(options.output, target.metadata, choice.tensors,
@@ -95,6 +124,7 @@ Result<ConvertReport> convert_model(std::shared_ptr<const Checkpoint> input,
     if (progress && choice.size_bytes > 0)
       progress(static_cast<double>(done) / static_cast<double>(choice.size_bytes));
   }));
+  INGOT_TRY(input->check_intact());  // bytes were copied from the mapping
   INGOT_TRY(writer->commit());
   return report;
 }

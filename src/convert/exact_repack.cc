@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "base/check.h"
 #include "base/float_types.h"
@@ -72,9 +73,8 @@ void pack(const Levels& levels, float scale, Layout layout, std::byte* out) {
   }
 }
 
-}  // namespace
-
-std::optional<Layout> exact_layout(const QuantTensor& tensor) {
+// By its sizes alone.
+std::optional<Layout> fitting_layout(const QuantTensor& tensor) {
   if (tensor.column_order != nullptr || tensor.cols % kBlock != 0 ||
       tensor.scheme.group_columns % kBlock != 0)
     return std::nullopt;
@@ -93,6 +93,22 @@ std::optional<Layout> exact_layout(const QuantTensor& tensor) {
   if (low >= -16 && high <= 15) return Layout::kQ5_0;
   if (low >= -128 && high <= 127) return Layout::kQ8_0;
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Layout> exact_layout(const QuantTensor& tensor) {
+  const std::optional<Layout> layout = fitting_layout(tensor);
+  if (!layout) return layout;
+  // The first row by both ways: whatever else a scheme may have must not be lost.
+  const auto cols = static_cast<size_t>(tensor.cols);
+  std::vector<float> wanted(cols);
+  std::vector<float> found(cols);
+  std::vector<std::byte> packed(*storage_bytes(*layout, cols).value());
+  dequantize_row(tensor, 0, wanted);
+  repack_row(tensor, 0, *layout, packed);
+  dequantize(*layout, packed, found);
+  return found == wanted ? layout : std::nullopt;
 }
 
 std::optional<Layout> common_layout(std::optional<Layout> a, std::optional<Layout> b) {

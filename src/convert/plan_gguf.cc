@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "convert/gguf_arch.h"
 #include "convert/gguf_keys.h"
 #include "convert/gguf_preview.h"
@@ -120,6 +122,23 @@ std::string model_name(const Checkpoint& input) {
   return name.empty() ? "model" : name;
 }
 
+// How the model's makers sample from it.
+void set_sampling_keys(const fs::path& folder, GgufKeyValues& values) {
+  const auto config = read_json_file(folder / "generation_config.json");
+  if (!config.is_ok() || !config->is_object()) return;
+  const std::pair<const char*, const char*> numbers[] = {
+      {"temperature", "general.sampling.temp"},
+      {"top_p", "general.sampling.top_p"},
+      {"min_p", "general.sampling.min_p"},
+      {"repetition_penalty", "general.sampling.penalty_repeat"}};
+  for (const auto& [name, key] : numbers) {
+    if (config->contains(name) && (*config)[name].is_number())
+      values.set(key, (*config)[name].get<float>());
+  }
+  if (config->contains("top_k") && (*config)["top_k"].is_number_integer())
+    values.set("general.sampling.top_k", (*config)["top_k"].get<int32_t>());
+}
+
 Result<GgufPlan> convert_safetensors(std::shared_ptr<const Checkpoint> checkpoint,
                                      std::shared_ptr<const LoraAdapter> adapter) {
   INGOT_TRY(ModelPlan model, plan_model(*checkpoint));
@@ -162,6 +181,7 @@ Result<GgufPlan> convert_safetensors(std::shared_ptr<const Checkpoint> checkpoin
     if (!spec.eos_ids.empty())
       plan.values.set("tokenizer.ggml.eos_token_id", static_cast<uint32_t>(spec.eos_ids.front()));
   }
+  set_sampling_keys(checkpoint->folder(), plan.values);
   note_unused(*input, plan.notes);
   return plan;
 }

@@ -6,7 +6,7 @@
 #include "convert/make_source.h"
 #include "convert/source_tensor.h"
 #include "convert/to_hf.h"
-#include "model/quant/quant_config.h"
+#include "model/hf_config.h"
 
 namespace ingot {
 namespace {
@@ -42,6 +42,8 @@ Result<SafetensorsPlan> keep_safetensors(std::shared_ptr<const Checkpoint> input
                                          std::shared_ptr<const LoraAdapter> adapter) {
   SafetensorsPlan plan;
   plan.metadata = {{"format", "pt"}};
+  const auto config = HfConfig::open(input->folder() / "config.json");
+  plan.is_packed = config.is_ok() && config->object("quantization_config").has_value();
   INGOT_TRY(plan.files, side_files(input->folder()));
   if (adapter != nullptr) {
     if (adapter->is_gguf()) {

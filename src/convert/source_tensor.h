@@ -54,7 +54,8 @@ struct SourceTensor {
   std::function<Status(int64_t row_begin, int64_t row_end, std::span<float> out)> read_rows;
   Layout natural = Layout::kF32;  // in the input; kF32 where it is computed or quantized apart
   bool is_quantized = false;      // in the input, whatever the format
-  // The bytes as the input has them, when they need no change; else kUnsupported.
+  // The bytes as the input has them, when they need no change; else kUnsupported. Who copies them
+  // asks Checkpoint::check_intact afterwards; read_rows does so itself.
   std::function<Result<TensorView>()> plain;
   // The GGUF type that holds a quantized input without changing a value, and its bytes.
   std::optional<Layout> exact;
@@ -75,6 +76,7 @@ struct SafetensorsPlan {
   std::vector<SourceTensor> tensors;
   std::vector<SideFile> files;
   std::vector<std::string> notes;
+  bool is_packed = false;  // weights are codes and scales that only make sense as they are
 };
 
 class LoraAdapter;

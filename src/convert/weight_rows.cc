@@ -2,6 +2,7 @@
 #include "convert/weight_rows.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "convert/exact_repack.h"
 #include "convert/lora.h"
@@ -73,68 +74,73 @@ Result<std::shared_ptr<const WeightRows>> WeightRows::open(std::shared_ptr<const
                                                            int64_t cols) {
   std::shared_ptr<WeightRows> rows(new WeightRows);
   rows->cols_ = cols;
-  const std::string& file = input->checkpoint().name();
-  for (RowPart& part : parts) {
-    Segment segment;
-    const std::string& name = part.part.name;
-    segment.module = name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : name;
-    if (cols > 1) {
-      INGOT_TRY(const auto tensor, input->quantized(part, cols));
-      rows->is_quantized_ |= tensor != nullptr;
-      const bool is_changed = input->adapter() != nullptr && input->adapter()->has(segment.module);
-      const std::optional<Layout> own =
-          tensor == nullptr || is_changed ? std::nullopt : exact_layout(*tensor);
-      rows->exact_ = rows->segments_.empty() ? own : common_layout(rows->exact_, own);
-      if (tensor == nullptr) segment.entry = input->find(name);
-      if (tensor == nullptr && segment.entry == nullptr) {
-        return Status::invalid_data(
-            "{}: tensor '{}' is missing; the checkpoint is incomplete or not of this architecture",
-            file, name);
-      }
-    } else {
-      segment.entry = input->find(name);
-      if (segment.entry == nullptr)
-        return Status::invalid_data("{}: tensor '{}' is missing", file, name);
-    }
-    if (segment.entry != nullptr) {
-      const TensorView& view = segment.entry->tensor;
-      const LayoutInfo& layout = info(view.layout);
-      const uint64_t stored_rows = cols == 1                 ? view.shape.elements().value_or(0)
-                                   : part.part.is_transposed ? view.cols()
-                                                             : view.rows();
-      const uint64_t stored_cols = cols == 1                 ? 1
-                                   : part.part.is_transposed ? view.rows()
-                                                             : view.cols();
-      int64_t end = part.part.rows.empty() ? part.rows : 0;
-      for (const RowRange& range : part.part.rows)
-        end = std::max(end, range.end);
-      const bool is_whole = part.part.rows.empty();
-      if (stored_cols != static_cast<uint64_t>(cols) || stored_rows < static_cast<uint64_t>(end) ||
-          (is_whole && stored_rows != static_cast<uint64_t>(part.rows))) {
-        return Status::invalid_data("{}: tensor '{}' is {} where the configuration needs [{}, {}]",
-                                    file, name, view.shape.to_string(), end, cols);
-      }
-      if ((part.part.is_transposed || cols == 1) && layout.block_elements != 1) {
-        return Status::unsupported("{}: tensor '{}' of type {} cannot be taken apart", file, name,
-                                   layout.name);
-      }
-      rows->is_quantized_ |= layout.is_quantized;
-      const bool is_first = rows->segments_.empty();
-      rows->natural_ = is_first || rows->natural_ == view.layout ? view.layout : Layout::kF32;
-    } else {
-      rows->natural_ = Layout::kF32;
-    }
-    int64_t start = 0;
-    for (const RowRange& range : part.part.rows) {
-      segment.starts.push_back(start);
-      start += range.end - range.begin;
-    }
-    rows->rows_ += part.rows;
-    segment.part = std::move(part);
-    rows->segments_.push_back(std::move(segment));
-  }
   rows->input_ = std::move(input);
+  for (RowPart& part : parts)
+    INGOT_TRY(rows->add(std::move(part)));
   return std::shared_ptr<const WeightRows>(std::move(rows));
+}
+
+Status WeightRows::add(RowPart part) {
+  Segment segment;
+  const std::string& name = part.part.name;
+  segment.module = name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : name;
+  std::shared_ptr<const QuantTensor> quantized;
+  if (cols_ > 1) {
+    INGOT_TRY(quantized, input_->quantized(part, cols_));
+  }
+  Layout layout = Layout::kF32;
+  std::optional<Layout> exact;
+  if (quantized != nullptr) {
+    const LoraAdapter* adapter = input_->adapter();
+    if (adapter == nullptr || !adapter->has(segment.module)) exact = exact_layout(*quantized);
+  } else {
+    segment.entry = input_->find(name);
+    INGOT_TRY(check_entry(part, segment.entry));
+    layout = segment.entry->tensor.layout;
+  }
+  const bool is_first = segments_.empty();
+  is_quantized_ |= quantized != nullptr || info(layout).is_quantized;
+  exact_ = is_first ? exact : common_layout(exact_, exact);
+  natural_ = is_first || natural_ == layout ? layout : Layout::kF32;
+  int64_t start = 0;
+  for (const RowRange& range : part.part.rows) {
+    segment.starts.push_back(start);
+    start += range.end - range.begin;
+  }
+  rows_ += part.rows;
+  segment.part = std::move(part);
+  segments_.push_back(std::move(segment));
+  return Status::ok();
+}
+
+// There, of the width that is wanted, and with all the rows that are.
+Status WeightRows::check_entry(const RowPart& part, const TensorEntry* entry) const {
+  const std::string& file = input_->checkpoint().name();
+  const std::string& name = part.part.name;
+  if (entry == nullptr) {
+    return Status::invalid_data(
+        "{}: tensor '{}' is missing; the checkpoint is incomplete or not of this architecture",
+        file, name);
+  }
+  const TensorView& view = entry->tensor;
+  const bool is_vector = cols_ == 1;
+  const bool is_whole = part.part.rows.empty();
+  uint64_t stored_rows = is_vector ? view.shape.elements().value_or(0) : view.rows();
+  uint64_t stored_cols = is_vector ? 1 : view.cols();
+  if (part.part.is_transposed && !is_vector) std::swap(stored_rows, stored_cols);
+  int64_t end = is_whole ? part.rows : 0;
+  for (const RowRange& range : part.part.rows)
+    end = std::max(end, range.end);
+  if (stored_cols != static_cast<uint64_t>(cols_) || stored_rows < static_cast<uint64_t>(end) ||
+      (is_whole && stored_rows != static_cast<uint64_t>(end))) {
+    return Status::invalid_data("{}: tensor '{}' is {} where the configuration needs [{}, {}]",
+                                file, name, view.shape.to_string(), end, cols_);
+  }
+  if ((part.part.is_transposed || is_vector) && info(view.layout).block_elements != 1) {
+    return Status::unsupported("{}: tensor '{}' of type {} cannot be taken apart", file, name,
+                               info(view.layout).name);
+  }
+  return Status::ok();
 }
 
 int64_t WeightRows::file_row(const Segment& segment, int64_t row) const {

@@ -75,6 +75,8 @@ class WeightRows {
     std::string module;                  // for adapters
   };
   WeightRows() = default;
+  Status add(RowPart part);
+  Status check_entry(const RowPart& part, const TensorEntry* entry) const;
   Status read_segment(const Segment& segment, int64_t begin, int64_t end,
                       std::span<float> out) const;
   int64_t file_row(const Segment& segment, int64_t row) const;
