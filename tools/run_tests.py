@@ -51,7 +51,9 @@ STAGES = [
     Stage("fuzzers", [ctest("asan", "-j", CORES, "-L", "fuzz")]),
     Stage("NEON under qemu", [*build("neon"), ctest("neon", "-j", CORES)],
           needs=("aarch64-linux-gnu-g++", "qemu-aarch64")),
-    Stage("end to end", [pytest("tests")]),
+    # Commands do not wait for clocks, so several run at once; servers are timed and run alone.
+    Stage("end to end: commands", [pytest("tests/cli", "-n", CORES)]),
+    Stage("end to end: servers", [pytest("tests", "--ignore", "tests/cli")]),
     Stage("hostile input, sanitized", [pytest("tests/cli/test_hostile.py", "tests/cli/test_streams.py",
                                               "tests/server/test_limits.py",
                                               "tests/reliability/test_scoreboard.py::test_figure[badreq]",

@@ -52,8 +52,9 @@ std::string overview(const EvalReport& report) {
                                        true);
   for (const EvaluatedModel& model : report.models) {
     if (!model.failure.empty()) {
-      html += fmt::format("<tr><td>{}</td><td colspan=\"8\">{}</td></tr>\n",
-                          escape_html(model.name), escape_html(model.failure));
+      html +=
+          fmt::format("<tr><td>{}</td><td colspan=\"8\" style=\"text-align:left\">{}</td></tr>\n",
+                      escape_html(model.name), escape_html(model.failure));
       continue;
     }
     std::vector<std::string> cells = {

@@ -86,6 +86,32 @@ std::string line_at(double x1, double y1, double x2, double y2, std::string_view
                      style, x1, y1, x2, y2);
 }
 
+// Where labels have gone, so that the next one does not lie on them: above its point, below it, or
+// as far away as it takes.
+class LabelPlaces {
+ public:
+  double take(double x, double y, bool is_left, size_t characters) {
+    const double width = 7 * static_cast<double>(characters) + 8;
+    const double from = is_left ? x - width : x;
+    double at = y - 9;
+    for (const double offset : {-9.0, 20.0, -23.0, 34.0, -37.0, 48.0}) {
+      at = y + offset;
+      if (std::ranges::none_of(taken_, [&](const Box& box) {
+            return from < box.to && from + width > box.from && std::abs(at - box.y) < 13;
+          }))
+        break;
+    }
+    taken_.push_back({from, from + width, at});
+    return at;
+  }
+
+ private:
+  struct Box {
+    double from, to, y;
+  };
+  std::vector<Box> taken_;
+};
+
 std::string shortened(std::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
   size_t end = most - 1;
@@ -166,8 +192,7 @@ std::string scatter_plot(const std::vector<PlotPoint>& all, std::string_view x_n
   svg += fmt::format(R"(<path class="frontier" d="{}"/>)"
                      "\n",
                      path);
-  double last_label_x = -1e9;
-  double last_label_y = -1e9;
+  LabelPlaces places;
   for (const PlotPoint& point : points) {
     const double px = x.at(point.x);
     const double py = y.at(point.y);
@@ -178,14 +203,10 @@ std::string scatter_plot(const std::vector<PlotPoint>& all, std::string_view x_n
     svg += fmt::format(R"(<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="5"/></g>)"
                        "\n",
                        px, py);
-    // A label that would lie on the one before goes below its point.
-    const bool is_crowded = std::abs(px - last_label_x) < 70 && std::abs(py - last_label_y) < 16;
     const bool is_left = px > kWidth - 110;
-    const double label_y = is_crowded ? py + 20 : py - 9;
-    svg += text_at(px + (is_left ? -4 : 4), label_y, is_left ? "end" : "start",
-                   shortened(point.label, 24), "label");
-    last_label_x = px;
-    last_label_y = is_crowded ? -1e9 : py;
+    const std::string label = shortened(point.label, 24);
+    svg += text_at(px + (is_left ? -4 : 4), places.take(px, py, is_left, label.size()),
+                   is_left ? "end" : "start", label, "label");
   }
   return svg + "</svg>\n";
 }
