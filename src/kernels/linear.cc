@@ -144,12 +144,10 @@ Status Linear::pack(const PanelSource& source, Layout layout, TargetSet targets,
                               info(layout).name);
 }
 
-// Bias, scale and zero points of inputs wait for the sums where a kernel does not know of them.
+// Zero points of inputs are no kernel's concern: they come off when its sums are there.
 struct Linear::Call {
   LinearArgs args;
-  const float* shifts = nullptr;  // scale * zero of each token
-  const float* bias = nullptr;
-  bool is_finished = true;  // by the kernel
+  const float* shifts = nullptr;  // scale * zero of each token, or null
 };
 
 Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
@@ -158,8 +156,6 @@ Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_
   const PackedInput input = x.input(layout, exec, column_order_.get(), input_);
   const bool is_int8 = input_.kind == InputKind::kInt8;
   Call call;
-  call.bias = bias_.empty() ? nullptr : bias_.data();
-  call.is_finished = scale_ == 1 && sums_ == nullptr;
   // Codes only: rounded floats have their zero points taken off.
   if (sums_ != nullptr && is_int8) call.shifts = input.scales;
   call.args = {
@@ -172,7 +168,8 @@ Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_
       .tokens = x.tokens(),
       .y = y,
       .y_stride = y_stride,
-      .bias = call.is_finished ? call.bias : nullptr,
+      .bias = bias_.empty() ? nullptr : bias_.data(),
+      .scale = scale_,
       .x_scales = is_int8 ? nullptr : input.scales,
   };
   return call;
@@ -180,14 +177,11 @@ Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_
 
 void Linear::run_rows(const Call& call, int64_t begin, int64_t end) const {
   kernel_->run(call.args, begin, end);
-  if (call.is_finished) return;
+  if (call.shifts == nullptr) return;
   for (int64_t token = 0; token < call.args.tokens; ++token) {
     float* y = call.args.y + token * call.args.y_stride;
-    for (int64_t row = begin; row < end; ++row) {
-      y[row] *= scale_;
-      if (call.shifts != nullptr) y[row] -= call.shifts[token] * (*sums_)[static_cast<size_t>(row)];
-      if (call.bias != nullptr) y[row] += call.bias[row];
-    }
+    for (int64_t row = begin; row < end; ++row)
+      y[row] -= call.shifts[token] * (*sums_)[static_cast<size_t>(row)];
   }
 }
 

@@ -33,6 +33,7 @@ struct LinearArgs {
   float* y;  // [tokens, y_stride]; written at columns [begin, end)
   int64_t y_stride;
   const float* bias;  // [rows] or null
+  float scale = 1;    // of all outputs, before the bias
   // Of inputs that are codes, [tokens][cols / 128, rounded up], or null: for kF8Pairs.
   const float* x_scales = nullptr;
 };

@@ -124,6 +124,7 @@ void linear_blocks(const LinearArgs& args, Packing packing, int64_t begin, int64
         total = std::fma(scales.scale * x->scale, static_cast<float>(sum), total);
         total = std::fma(-(scales.min_scale * x->scale), static_cast<float>(min_sum), total);
       }
+      total *= args.scale;
       args.y[token * args.y_stride + row] = args.bias == nullptr ? total : total + args.bias[row];
     }
   }

@@ -34,6 +34,7 @@ void multiply(const LinearArgs& args, Packing packing, int64_t row,
     double sum = 0;
     for (size_t col = 0; col < weights.size(); ++col)
       sum += static_cast<double>(weights[col]) * static_cast<double>(x[col]);
+    sum *= static_cast<double>(args.scale);
     if (args.bias != nullptr) sum += static_cast<double>(args.bias[row]);
     args.y[token * args.y_stride + row] = static_cast<float>(sum);
   }

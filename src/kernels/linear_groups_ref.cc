@@ -82,6 +82,7 @@ void linear_groups(const LinearArgs& args, Packing packing, int64_t begin, int64
           if (has_min) total = std::fma(scale.min, in.weighed[i % 8], total);
         }
       }
+      total *= args.scale;
       args.y[token * args.y_stride + row] = args.bias == nullptr ? total : total + args.bias[row];
     }
   }

@@ -61,11 +61,12 @@ inline void start_row(const LinearArgs& args, int64_t token, int64_t row, int64_
   }
 }
 
-// Sums of 16 rows to y; when they are complete, the bias is added.
+// Sums of 16 rows to y; when they are complete, they are scaled and the bias is added.
 inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
                        bool is_complete, const float* sums) {
   for (int64_t half = 0; half < 16 && row + half < end; half += 8) {
     __m256 sum = _mm256_load_ps(sums + half);
+    if (is_complete) sum = _mm256_mul_ps(sum, _mm256_set1_ps(args.scale));
     if (is_complete && args.bias != nullptr)
       sum = _mm256_add_ps(sum, load_rows(args.bias, row + half, end));
     store_rows(args.y + token * args.y_stride, row + half, end, sum);

@@ -42,7 +42,7 @@ inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64
                        const float* sums) {
   const int64_t rows = end - row < 16 ? end - row : 16;
   const auto mask = static_cast<__mmask16>((1u << rows) - 1);
-  __m512 total = _mm512_loadu_ps(sums);
+  __m512 total = _mm512_mul_ps(_mm512_loadu_ps(sums), _mm512_set1_ps(args.scale));
   if (args.bias != nullptr)
     total = _mm512_add_ps(total, _mm512_maskz_loadu_ps(mask, args.bias + row));
   _mm512_mask_storeu_ps(args.y + token * args.y_stride + row, mask, total);

@@ -38,8 +38,10 @@ inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64
                        const float* sums) {
   float* y = args.y + token * args.y_stride + row;
   const int64_t rows = end - row < 16 ? end - row : 16;
-  for (int64_t i = 0; i < rows; ++i)
-    y[i] = args.bias == nullptr ? sums[i] : sums[i] + args.bias[row + i];
+  for (int64_t i = 0; i < rows; ++i) {
+    const float total = sums[i] * args.scale;
+    y[i] = args.bias == nullptr ? total : total + args.bias[row + i];
+  }
 }
 
 template <class Core>
