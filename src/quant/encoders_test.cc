@@ -5,9 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "base/float_types.h"
 #include "quant/test_rows.h"
 
 namespace ingot {
@@ -94,6 +99,27 @@ INSTANTIATE_TEST_SUITE_P(Layouts, FullRange,
                          [](const testing::TestParamInfo<Grid>& at) {
                            return std::string(ingot::info(at.param.layout).name);
                          });
+
+TEST(Encoders, CastToHalfLikeTheScalarOne) {
+  std::vector<float> values;
+  for (uint32_t half = 0; half < 0x10000; ++half) {
+    const float value = to_float(Half{static_cast<uint16_t>(half)});
+    const uint32_t bits = std::bit_cast<uint32_t>(value);
+    for (const uint32_t near :
+         {bits - 1, bits, bits + 1, bits + 0xFFF, bits + 0x1000, bits + 0x1001})
+      values.push_back(std::bit_cast<float>(near));
+  }
+  for (uint32_t bits = 0; bits < 0xFFFF0000u; bits += 65521)
+    values.push_back(std::bit_cast<float>(bits));
+  for (const quant::EncodeTarget& target : quant::encode_targets()) {
+    const auto bytes = encoded_by(target, Layout::kF16, values, values.size(), nullptr);
+    for (size_t i = 0; i < values.size(); ++i) {
+      uint16_t actual = 0;
+      std::memcpy(&actual, bytes.data() + 2 * i, sizeof(actual));
+      ASSERT_EQ(actual, to_half(values[i]).bits) << target.name << " " << values[i];
+    }
+  }
+}
 
 TEST(Encoders, KeepConstantRows) {
   for (const float value : {0.5F, -0.5F}) {

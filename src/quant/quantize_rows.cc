@@ -32,7 +32,7 @@ std::span<const EncodeTarget> encode_targets() {
 namespace {
 
 bool is_plain(Layout layout) {
-  return layout == Layout::kF32 || layout == Layout::kF16 || layout == Layout::kBF16;
+  return layout == Layout::kF32 || layout == Layout::kBF16;
 }
 
 }  // namespace

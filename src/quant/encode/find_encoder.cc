@@ -5,6 +5,8 @@ namespace ingot::quant::INGOT_TARGET {
 
 Encoder find_encoder(Layout layout) {
   switch (layout) {
+    case Layout::kF16:
+      return encode_f16;
     case Layout::kQ8_0:
       return encode_q8_0;
     case Layout::kQ4_0:

@@ -34,7 +34,8 @@ Lanes code_of(Lanes v) {
   const Lanes size = nearest_size(magnitude(v));
   const Lanes high = size > 4.0F ? broadcast(7.0F) : size + 2.0F;  // 3 is 5, 4 is 6
   const Lanes code = size > 2.0F ? high : size * 2.0F;
-  return (v < 0.0F) & (size > 0.0F) ? code + 8.0F : code;
+  const auto is_negative = (v < 0.0F) & (size > 0.0F);
+  return is_negative ? code + 8.0F : code;
 }
 
 template <size_t kSize>

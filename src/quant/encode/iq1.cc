@@ -60,7 +60,7 @@ struct TernaryRows {
     for (size_t r = 0; r < kRows; ++r) {
       const LaneInts is_down = kIsAlike ? total[1] < total[0] : cost[1][r] < cost[0][r];
       fit.row[r] = is_down ? rows[1].row[r] : rows[0].row[r];
-      fit.flags |= is_down & (1 << r);
+      fit.flags |= is_down & broadcast(1 << r);
       fit.sum_xl += is_down ? sums[1][r][0] : sums[0][r][0];
       fit.sum_ll += is_down ? sums[1][r][1] : sums[0][r][1];
     }

@@ -15,10 +15,10 @@ constexpr size_t kSize = 32;
 // Walks up the levels; a value stays where it is nearer to the level below. NaN takes the lowest.
 struct UnevenGrid {
   Lanes operator()(Lanes v) const {
-    Lanes level = broadcast(kIq4Levels[0]);
+    Lanes level = broadcast(static_cast<float>(kIq4Levels[0]));
     for (size_t k = 1; k < 16; ++k) {
       const float between = 0.5F * static_cast<float>(kIq4Levels[k - 1] + kIq4Levels[k]);
-      level = v > between ? broadcast(kIq4Levels[k]) : level;
+      level = v > between ? broadcast(static_cast<float>(kIq4Levels[k])) : level;
     }
     return level;
   }

@@ -21,6 +21,13 @@ inline Lanes broadcast(float value) {
   return value - Lanes{};
 }
 
+inline LaneInts broadcast(int32_t value) {
+  LaneInts lanes;
+  for (size_t i = 0; i < kLanes; ++i)
+    lanes[i] = value;
+  return lanes;
+}
+
 inline Lanes load(const float* from) {
   Lanes lanes;
   std::memcpy(&lanes, from, sizeof(lanes));

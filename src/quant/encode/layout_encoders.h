@@ -6,6 +6,7 @@
 
 namespace ingot::quant::INGOT_TARGET {
 
+void encode_f16(const EncodeJob& job);
 void encode_q8_0(const EncodeJob& job);
 void encode_q4_0(const EncodeJob& job);
 void encode_q5_0(const EncodeJob& job);

@@ -19,18 +19,18 @@ inline void split_signs(GroupBatch<kSize>& batch, bool is_even, LaneInts (&signs
     LaneInts weakest{};
     for (int i = 0; i < 8; ++i) {
       const LaneInts is_negative = x[i] < 0.0F;
-      bits |= is_negative & (1 << i);
+      bits |= is_negative & broadcast(1 << i);
       parity ^= is_negative;
       const Lanes loss = batch.w[8 * r + static_cast<size_t>(i)] * x[i] * x[i];
-      weakest = loss < least ? LaneInts{} + i : weakest;
+      weakest = loss < least ? broadcast(i) : weakest;
       least = lower_of(loss, least);
       x[i] = magnitude(x[i]);
     }
     if (is_even) {
       for (int i = 0; i < 8; ++i) {
-        const LaneInts is_flipped = parity & (weakest == i);
+        const LaneInts is_flipped = parity & (weakest == broadcast(i));
         x[i] = is_flipped ? -x[i] : x[i];
-        bits ^= is_flipped & (1 << i);
+        bits ^= is_flipped & broadcast(1 << i);
       }
     }
     signs[r] = bits;
