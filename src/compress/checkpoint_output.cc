@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/float_types.h"
+#include "convert/input_identity.h"
 #include "model/quant/quant_module.h"
 
 namespace ingot {
@@ -123,7 +124,7 @@ Result<CheckpointOutput> CheckpointOutput::create(const std::filesystem::path& f
   }
   writer.plan =
       fmt::format("{}\n{}\nmethod {} order {} damping {} sequential {} samples {:x}",
-                  output.input_->name(), config, static_cast<int>(options.method),
+                  input_identity(output.input_->name()), config, static_cast<int>(options.method),
                   options.orders_columns, options.damping, options.is_sequential, sample_hash);
   for (const ModuleRule& rule : options.rules)
     writer.plan += fmt::format("\n{}", rule.pattern);

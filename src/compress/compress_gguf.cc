@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <mutex>
 
+#include "convert/input_identity.h"
 #include "formats/tensor_writer.h"
 #include "model/mapper.h"
 #include "quant/quantize_rows.h"
@@ -35,7 +37,8 @@ class GgufCompressor {
     WriterOptions writer_options;
     writer_options.overwrites = options_.overwrites;
     writer_options.split_bytes = options_.split_bytes;
-    writer_options.plan = fmt::format("{}\nimportance {}", input_->name(), importance_hash());
+    writer_options.plan =
+        fmt::format("{}\nimportance {}", input_identity(input_->name()), importance_hash());
     INGOT_TRY(const auto writer, create_gguf(path_, plan_.values, planned_, writer_options));
     for (size_t i = 0; i < writer->size(); ++i)
       report_.was_resumed = report_.was_resumed || writer->is_done(i);
@@ -154,10 +157,22 @@ Result<std::span<const float>> importance_of(const ImportanceMatrix* importance,
   return std::span<const float>(*columns);
 }
 
+std::vector<float> error_weights(std::span<const float> importance, Layout layout) {
+  constexpr double kFewBits = 3.5;
+  const LayoutInfo& facts = info(layout);
+  const bool has_few_bits = 8.0 * facts.block_bytes < kFewBits * facts.block_elements;
+  std::vector<float> weights(importance.begin(), importance.end());
+  if (has_few_bits) return weights;
+  for (float& weight : weights)
+    weight = std::sqrt(weight);
+  return weights;
+}
+
 Status encode_rows(const SourceTensor& source, Layout layout, std::span<const float> importance,
                    int64_t row_begin, int64_t row_end, std::span<std::byte> out, const Exec& exec) {
   const int64_t cols = source.cols();
   const uint64_t row_bytes = out.size() / static_cast<uint64_t>(row_end - row_begin);
+  const std::vector<float> weights = error_weights(importance, layout);
   std::mutex mutex;
   Status status = Status::ok();
   exec.for_chunks(row_end - row_begin, 1, [&](int64_t begin, int64_t end) {
@@ -168,7 +183,7 @@ Status encode_rows(const SourceTensor& source, Layout layout, std::span<const fl
       status = read;
       return;
     }
-    quantize_rows(layout, values, cols, importance,
+    quantize_rows(layout, values, cols, weights,
                   out.subspan(static_cast<size_t>(begin) * row_bytes,
                               static_cast<size_t>(end - begin) * row_bytes));
   });

@@ -70,11 +70,12 @@ std::vector<float> through(Layout layout, std::span<const float> values, int64_t
   std::vector<float> result(values.size());
   const int64_t rows = std::ssize(values) / cols;
   const uint64_t row_bytes = storage_bytes(layout, static_cast<uint64_t>(cols)).value_or(0);
+  const std::vector<float> weights = error_weights(importance, layout);
   exec.for_chunks(rows, 1, [&](int64_t begin, int64_t end) {
     const auto first = static_cast<size_t>(begin * cols);
     const auto count = static_cast<size_t>((end - begin) * cols);
     std::vector<std::byte> bytes(static_cast<size_t>(end - begin) * row_bytes);
-    quantize_rows(layout, values.subspan(first, count), cols, importance, bytes);
+    quantize_rows(layout, values.subspan(first, count), cols, weights, bytes);
     dequantize(layout, bytes, std::span(result).subspan(first, count));
   });
   return result;

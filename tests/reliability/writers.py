@@ -30,12 +30,17 @@ SMALL = [
     Writer("to gguf", ["convert", str(MODELS / "public-llama-plain"), "-o", "OUT", "--force"], "m.gguf"),
     Writer("to shards", ["convert", str(MODELS / "public-llama-sharded"), "-o", "OUT", "--force",
                          "--shard-size", "100K"], "model"),
+    Writer("quantize to gguf", ["quantize", str(MODELS / "public-llama-plain"), "-o", "OUT", "--method", "q8_0",
+                                "--force"], "q.gguf"),
+    Writer("quantize to safetensors", ["quantize", str(MODELS / "public-llama-plain"), "-o", "OUT", "--method",
+                                       "rtn", "--group-size", "32", "--force"], "quantized"),
 ]
 LARGE = [
     Writer("default to safetensors", ["convert", "default", "-o", "OUT", "--outtype", "f16", "--force"],
            "model"),
     Writer("default to splits", ["convert", "default", "-o", "OUT", "--to", "gguf", "--outtype", "f32",
                                  "--force"], "m.gguf"),
+    Writer("default quantized", ["quantize", "default", "-o", "OUT", "--method", "q5_k_m", "--force"], "q.gguf"),
 ]
 
 
