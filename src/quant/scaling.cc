@@ -10,7 +10,7 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kSampleRows = 256;  // of each weight, evenly spread: enough to compare alphas
+constexpr int64_t kSampleRows = 128;  // of each weight, evenly spread: enough to compare alphas
 constexpr int kAwqSteps = 20;
 constexpr float kLeastScale = 1e-4F;
 
@@ -126,8 +126,10 @@ Result<ScaleChoice> search_awq_scales(const ScaleProblem& problem, const AffineO
                                       TargetSet targets) {
   const std::vector<float> rows = sample_rows(problem);
   const int64_t count = std::ssize(rows) / problem.cols;
+  AffineOptions quick = options;  // the range of every group is searched when the scales are known
+  quick.searches = false;
   const Loss loss = [&](std::span<const float> scales) {
-    return output_loss(rows, seen_through(rows, problem, scales, options, exec), count,
+    return output_loss(rows, seen_through(rows, problem, scales, quick, exec), count,
                        problem.hessian, problem.cols, exec, targets);
   };
   std::vector<double> alphas;

@@ -126,7 +126,7 @@ def test_rules_keep_modules_and_give_others_more_bits(ingot, folder, story, plai
     assert perplexity(ingot, out, story) < 1.1 * plain
 
 
-@pytest.mark.parametrize("method", ["gptq", "awq", "q4_k_m"])
+@pytest.mark.parametrize("method", ["gptq", "q4_k_m"])
 def test_a_killed_run_goes_on_where_it_was(ingot, binary, folder, story, tmp_path, method):
     name = "out.gguf" if method.startswith("q") else "out"
     flags = ["--method", method, "--calibration", str(story), *map(str, SMALL), "-t", "1"]
@@ -177,7 +177,7 @@ def test_mistakes_are_named_and_write_nothing(ingot, folder, story, tmp_path, fl
 def test_an_output_that_is_there_is_not_replaced_unless_asked(ingot, folder, tmp_path):
     out = tmp_path / "out.gguf"
     out.write_text("precious")
-    done = ingot("quantize", folder, "-o", out, "--method", "q8_0", code=2)
+    done = ingot("quantize", folder, "-o", out, "--method", "q8_0", code=1)
     assert "--force" in done.err and out.read_text() == "precious"
     ingot("quantize", folder, "-o", out, "--method", "q8_0", "--force")
     assert out.stat().st_size > 1000
