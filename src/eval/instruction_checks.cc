@@ -139,6 +139,7 @@ int64_t count_marked(std::string_view response, std::string_view mark) {
 
 // \s?NAME\s?\d+: how many headings there are.
 int64_t count_sections(std::string_view response, std::string_view name) {
+  if (name.empty()) return 0;  // found everywhere, again and again
   int64_t count = 0;
   for (size_t at = response.find(name); at != std::string_view::npos;
        at = response.find(name, at + name.size())) {

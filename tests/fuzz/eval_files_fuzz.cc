@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/checksum.h"
+#include "base/checksum.h"
 #include "eval/answer.h"
 #include "eval/instruction.h"
 #include "eval/reference_logits.h"
