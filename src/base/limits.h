@@ -117,8 +117,8 @@ inline constexpr int64_t kEvalTokens = int64_t{1} << 28;  // inputs of all windo
 inline constexpr size_t kTaskLineBytes = kMiB;            // one item of a task file
 inline constexpr uint64_t kTaskFileBytes = kGiB;
 inline constexpr size_t kTaskItems = 1'000'000;
-inline constexpr size_t kTaskChoices = 64;  // of one question
-inline constexpr size_t kTaskShots = 64;    // examples before a question
+inline constexpr size_t kTaskChoices = 64;       // of one question
+inline constexpr size_t kTaskShots = 64;         // examples before a question
 inline constexpr size_t kTaskInstructions = 64;  // of one prompt to follow
 
 }  // namespace ingot::limits

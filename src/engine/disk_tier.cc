@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/checksum.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/checksum.h"
 #include "engine/disk_page.h"
 #include "engine/disk_page_file.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/byte_reader.h"
 #include "base/checked.h"
-#include "base/limits.h"
 #include "base/checksum.h"
+#include "base/limits.h"
 #include "eval/logit_row.h"
 
 namespace ingot {

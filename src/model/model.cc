@@ -290,8 +290,7 @@ Result<std::shared_ptr<const Model>> Model::load_layer(std::shared_ptr<const Che
 Result<std::shared_ptr<const Model>> Model::load_ends(std::shared_ptr<const Checkpoint> checkpoint,
                                                       const ModelPlan& plan,
                                                       const TensorOverlay& overlay,
-                                                      const ModelOptions& options,
-                                                      bool has_head) {
+                                                      const ModelOptions& options, bool has_head) {
   ModelPlan part = plan;
   part.spec.layers.clear();
   part.weights.layers.clear();
