@@ -43,8 +43,7 @@ Result<GgufCompressReport> compress_gguf(std::shared_ptr<const Checkpoint> input
 Result<std::span<const float>> importance_of(const ImportanceMatrix* importance,
                                              const SourceTensor& tensor);
 // How much errors of each column count in a type: its importance where there are few bits, else the
-// root of it. The mean square trusts the samples and the independence of columns too much: on
-// held-out text files of four bits are closer to the original by its root (docs/quantization.md).
+// root of it. Found by trying on one small model; docs/quantization.md says on what.
 std::vector<float> error_weights(std::span<const float> importance, Layout layout);
 // Rows of `source` as they are in `layout`, by all threads.
 Status encode_rows(const SourceTensor& source, Layout layout, std::span<const float> importance,
