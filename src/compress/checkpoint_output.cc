@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/checksum.h"
 #include "base/float_types.h"
 #include "convert/input_identity.h"
 #include "model/quant/quant_module.h"
@@ -117,15 +118,16 @@ Result<CheckpointOutput> CheckpointOutput::create(const std::filesystem::path& f
   writer.overwrites = options.overwrites;
   writer.shard_bytes = options.shard_bytes;
   // Names and shapes are the writer's own to compare; the values depend on these besides.
-  uint64_t sample_hash = 1469598103934665603ULL;
+  std::vector<TokenId> samples;
   for (const auto& sample : options.samples) {
-    for (const TokenId id : sample)
-      sample_hash = (sample_hash ^ static_cast<uint64_t>(id)) * 1099511628211ULL;
+    samples.push_back(static_cast<TokenId>(sample.size()));
+    samples.insert(samples.end(), sample.begin(), sample.end());
   }
   writer.plan =
-      fmt::format("{}\n{}\nmethod {} order {} damping {} sequential {} samples {:x}",
+      fmt::format("{}\n{}\nmethod {} order {} damping {} sequential {} search {} samples {:x}",
                   input_identity(output.input_->name()), config, static_cast<int>(options.method),
-                  options.orders_columns, options.damping, options.is_sequential, sample_hash);
+                  options.orders_columns, options.damping, options.is_sequential,
+                  options.format.affine.searches, checksum64(std::as_bytes(std::span(samples))));
   for (const ModuleRule& rule : options.rules)
     writer.plan += fmt::format("\n{}", rule.pattern);
   INGOT_TRY(output.writer_,

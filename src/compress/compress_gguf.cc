@@ -6,6 +6,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "base/checksum.h"
 #include "convert/input_identity.h"
 #include "formats/tensor_writer.h"
 #include "model/mapper.h"
@@ -98,12 +99,10 @@ class GgufCompressor {
 
   std::string importance_hash() const {
     if (options_.importance == nullptr) return "none";
-    uint64_t hash = 1469598103934665603ULL;
-    for (const auto& [name, columns] : options_.importance->columns) {
-      for (const float value : columns)
-        hash = (hash ^ std::bit_cast<uint32_t>(value)) * 1099511628211ULL;
-    }
-    return fmt::format("{:x}", hash);
+    std::string text;
+    for (const auto& [name, columns] : options_.importance->columns)
+      text += fmt::format("{} {:x}\n", name, checksum64(std::as_bytes(std::span(columns))));
+    return fmt::format("{:x}", checksum64(std::as_bytes(std::span(text))));
   }
 
   Status write(size_t index, TensorWriter& writer) {
