@@ -11,7 +11,15 @@
 
 namespace ingot::cuda {
 
-enum class KvType : uint8_t { kF32, kF16, kBF16, kFp8E4M3, kFp8E5M2, kInt8, kInt4 };  // as KvCacheType
+enum class KvType : uint8_t {
+  kF32,
+  kF16,
+  kBF16,
+  kFp8E4M3,
+  kFp8E5M2,
+  kInt8,
+  kInt4
+};  // as KvCacheType
 
 // One layer's pages, laid out as kernels/paged_kv.h says: page p begins at data + p * page_stride.
 struct DeviceKv {
@@ -29,7 +37,7 @@ struct DeviceSequences {
   const int32_t* first_row;       // [sequences]
   const int32_t* tokens;          // [sequences]; 0: padding, nothing is read or written for it
   const int32_t* first_position;  // [sequences]
-  const int32_t* pages;           // [sequences, table_stride]: page of positions [i * page_tokens, ...)
+  const int32_t* pages;  // [sequences, table_stride]: page of positions [i * page_tokens, ...)
   int64_t table_stride;
   const int32_t* row_sequence;  // [rows]: which sequence a row is of
   // What the host knows.
@@ -62,8 +70,9 @@ struct AttentionArgs {
   const float* alibi_slopes;  // [heads] or null
   const float* sinks;         // [heads] or null
   DeviceSequences sequences;
-  std::byte* scratch;      // attention_scratch_bytes() of it
-  bool is_batch_invariant;  // a row's bits may then not depend on how its sequence was cut into steps
+  std::byte* scratch;       // attention_scratch_bytes() of it
+  bool is_batch_invariant;  // a row's bits may then not depend on how its sequence was cut into
+                            // steps
 };
 // For any step of at most this size.
 int64_t attention_scratch_bytes(int32_t rows, int32_t heads, int32_t value_dim, int32_t longest);

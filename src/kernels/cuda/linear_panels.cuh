@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of all packings of codes. A block of threads has one panel, 16 rows, and up to
+// 8 * kTiles tokens; its warps take blocks of 256 columns in turn, and their sums are added in the
+// order of warps. Lanes are as mma_int8.cuh has them.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstring>
+
+#include "kernels/cuda/linear.h"
+#include "kernels/cuda/mma_int8.cuh"
+#include "kernels/cuda/panel_codes.cuh"
+
+namespace ingot::cuda {
+
+inline constexpr int kPanelWarps = 8;
+
+template <class T>
+__device__ inline T load_as(const std::byte* from) {
+  return *reinterpret_cast<const T*>(from);
+}
+__device__ inline float half_at(const std::byte* from, int index) {
+  return __half2float(reinterpret_cast<const __half*>(from)[index]);
+}
+
+// --- packings with a float scale per group -------------------------------------------------------
+
+struct GroupScale {
+  float scale;
+  float min;
+  int zero;
+};
+
+template <ScaleForm kForm>
+__device__ inline GroupScale group_scale(const std::byte* scales, int row) {
+  if constexpr (kForm == ScaleForm::kPowers) {  // the levels are doubled to be whole
+    const uint32_t exponent = load_as<uint8_t>(scales + row);
+    // 2^(e - 127), of which the least is a denormal; halved.
+    const float power = exponent == 0 ? 0x1p-127f : __uint_as_float(exponent << 23);
+    return {(exponent == 255 ? __int_as_float(0x7fc00000) : power) * 0.5f, 0, 0};
+  } else if constexpr (kForm == ScaleForm::kPairs) {  // e4m3 as a half is 256 times too small
+    const uint16_t bits = static_cast<uint16_t>(load_as<uint8_t>(scales + row) << 7);
+    return {__half2float(__ushort_as_half(bits)) * 128.0f, 0, 0};
+  } else if constexpr (kForm == ScaleForm::kHalvesAndMins) {
+    return {half_at(scales, row), half_at(scales, kPanelRows + row), 0};
+  } else if constexpr (kForm == ScaleForm::kZeros) {
+    const uint32_t word = load_as<uint32_t>(scales + row * 4);
+    return {__uint_as_float(word & ~0xFFu), 0, static_cast<int>(word & 0xFF)};
+  } else if constexpr (kForm == ScaleForm::kFloats) {
+    return {load_as<float>(scales + row * 4), 0, 0};
+  } else {
+    return {half_at(scales, row), 0, 0};
+  }
+}
+
+// --- packings with whole scales in blocks of 256 -------------------------------------------------
+
+// weight = scale * whole[group] * code - min_scale * mins[group], for one row.
+template <Packing kPacking>
+struct BlockScale {
+  static constexpr int kGroups = PackingFacts<kPacking>::kInHalves ? 16 : 8;
+  float scale;
+  float min_scale;
+  uint32_t pairs[kGroups / 2];  // scales of two groups, 16 bits each
+  uint32_t mins[kGroups / 2];
+
+  static constexpr bool kHasMins =
+      kPacking == Packing::kBlocks2Min || kPacking == Packing::kBlocks4Min ||
+      kPacking == Packing::kBlocks5Min || kPacking == Packing::kBlocksIq1;
+
+  // Reads a struct of panel.h. Offsets are taken from the struct itself.
+  __device__ void load(const std::byte* from, int row) {
+    constexpr float kUnit = 1.0f / static_cast<float>(PackingFacts<kPacking>::kInfo.divisor);
+    scale = half_at(from, row) * kUnit;
+    min_scale = 0;
+    if constexpr (kPacking == Packing::kBlocks2) {
+      for (int i = 0; i < kGroups / 2; ++i)
+        pairs[i] = 0x00010001;
+    } else if constexpr (kPacking == Packing::kBlocks4Min || kPacking == Packing::kBlocks5Min) {
+      min_scale = half_at(from + offsetof(BlockScales32, min_scales), row);
+      for (int i = 0; i < 4; ++i) {
+        pairs[i] = spread(from + offsetof(BlockScales32, group_scales) + 32 * i, row);
+        mins[i] = spread(from + offsetof(BlockScales32, group_mins) + 32 * i, row);
+      }
+    } else if constexpr (kPacking == Packing::kBlocks2Min) {
+      min_scale = half_at(from + offsetof(BlockScales4, min_scales), row);
+      for (int i = 0; i < 8; ++i) {
+        const uint32_t both = spread(from + offsetof(BlockScales4, group_scales) + 32 * i, row);
+        pairs[i] = both & 0x000F000F;
+        mins[i] = (both >> 4) & 0x000F000F;
+      }
+    } else if constexpr (kPacking == Packing::kBlocks3 || kPacking == Packing::kBlocks6) {
+      for (int i = 0; i < 8; ++i)
+        pairs[i] = spread_signed(from + offsetof(BlockScales16, group_scales) + 32 * i, row);
+    } else if constexpr (kPacking == Packing::kBlocksIq4) {
+      for (int i = 0; i < 4; ++i)
+        pairs[i] = spread_signed(from + offsetof(BlockScalesIq4, group_scales) + 32 * i, row);
+    } else if constexpr (kPacking == Packing::kBlocksIq1) {
+      min_scale = scale / BlockShifts32::kShiftUnit;
+      for (int i = 0; i < 4; ++i) {
+        const uint32_t both = nibbles(from + offsetof(BlockShifts32, nibbles) + 16 * i, row);
+        pairs[i] = ((both & 0x00070007) << 1) + 0x00010001;
+        const uint32_t large = (both >> 3) & 0x00010001;  // nine eighths, not seven
+        mins[i] = pairs[i] * 7 + ((large & 1) * 2 * (pairs[i] & 0xFFFF)) +
+                  (((large >> 16) * 2 * (pairs[i] >> 16)) << 16);
+      }
+    } else if constexpr (kGroups == 16) {
+      for (int i = 0; i < 8; ++i)
+        pairs[i] = odd(nibbles(from + offsetof(BlockNibbles16, nibbles) + 16 * i, row));
+    } else {
+      for (int i = 0; i < 4; ++i)
+        pairs[i] = odd(nibbles(from + offsetof(BlockNibbles32, nibbles) + 16 * i, row));
+    }
+  }
+  __device__ int whole(int group) const {
+    return static_cast<int16_t>(pairs[group / 2] >> (group % 2 * 16));
+  }
+  __device__ int min(int group) const {
+    return static_cast<int16_t>(mins[group / 2] >> (group % 2 * 16));
+  }
+
+ private:
+  static __device__ uint32_t spread(const std::byte* line, int row) {
+    const uint32_t two = load_as<uint16_t>(line + 2 * row);
+    return (two & 0xFF) | ((two >> 8) << 16);
+  }
+  static __device__ uint32_t spread_signed(const std::byte* line, int row) {
+    const int two = load_as<uint16_t>(line + 2 * row);
+    const int first = static_cast<int8_t>(two & 0xFF);
+    const int second = static_cast<int8_t>(two >> 8);
+    return (static_cast<uint32_t>(first) & 0xFFFF) | (static_cast<uint32_t>(second) << 16);
+  }
+  static __device__ uint32_t nibbles(const std::byte* line, int row) {
+    const uint32_t two = load_as<uint8_t>(line + row);
+    return (two & 0xF) | ((two >> 4) << 16);
+  }
+  static __device__ uint32_t odd(uint32_t pair) { return (pair << 1) + 0x00010001; }
+};
+
+// --- the kernel ----------------------------------------------------------------------------------
+
+struct TileInput {
+  const int8_t* codes;   // of this lane's token, g
+  const float* scales0;  // of its two tokens of sums, 2t and 2t + 1
+  const float* scales1;
+  const int16_t* sums0;
+  const int16_t* sums1;
+};
+
+template <bool kInHalves>
+__device__ inline BytePair input_bytes(const int8_t* codes, int run, int t) {
+  if constexpr (kInHalves) {
+    return {*reinterpret_cast<const uint32_t*>(codes + run * 32 + 4 * t),
+            *reinterpret_cast<const uint32_t*>(codes + run * 32 + 16 + 4 * t)};
+  } else {
+    const uint2 both = *reinterpret_cast<const uint2*>(codes + run * 32 + 8 * t);
+    return {both.x, both.y};
+  }
+}
+
+// Products of one run: of whole runs in first, of halves in first and second.
+template <class Facts>
+__device__ inline void multiply_run(const BytePair (&w)[2], const BytePair& x, int (&first)[4],
+                                    int (&second)[4]) {
+  if constexpr (Facts::kInHalves) {
+    multiply_16<Facts::kIsSigned>(first, w[0].low, w[1].low, x.low);
+    multiply_16<Facts::kIsSigned>(second, w[0].high, w[1].high, x.high);
+  } else {
+    multiply_32<Facts::kIsSigned>(first, w[0].low, w[1].low, w[0].high, w[1].high, x.low, x.high);
+  }
+}
+
+template <Packing kPacking, int kTiles>
+__global__ void __launch_bounds__(32 * kPanelWarps)
+    linear_panels_kernel(const __grid_constant__ LinearParts parts,
+                         const __grid_constant__ ByteInput x) {
+  using Facts = PackingFacts<kPacking>;
+  using Codes = typename Facts::Codes;
+  constexpr PanelShape kShape = Facts::kShape;
+  constexpr int kBatch = Codes::kWords > 2 ? 4 : 8;  // runs whose codes are asked for together
+  const int warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  const int g = lane / 4;
+  const int t = lane % 4;
+
+  int panel = blockIdx.y;
+  int index = 0;
+  while (index + 1 < parts.count && panel >= (parts.part[index].rows + 15) / 16) {
+    panel -= (parts.part[index].rows + 15) / 16;
+    ++index;
+  }
+  const LinearPart& part = parts.part[index];
+  const std::byte* weights = part.weights + panel * part.stride;
+  const int runs = static_cast<int>(parts.cols / kRunColumns);
+  const int blocks = (runs + 7) / 8;
+  const int first_token = blockIdx.x * 8 * kTiles;
+
+  TileInput in[kTiles];
+#pragma unroll
+  for (int i = 0; i < kTiles; ++i) {
+    // Tokens past the last read the last one's; what they give is not written.
+    const int last = x.tokens - 1;
+    const int own = min(first_token + 8 * i + g, last);
+    const int token0 = min(first_token + 8 * i + 2 * t, last);
+    const int token1 = min(first_token + 8 * i + 2 * t + 1, last);
+    const int64_t sums = x.stride / (Facts::kInHalves ? 16 : 32);
+    const int16_t* all_sums = Facts::kInHalves ? x.sums16 : x.sums32;
+    in[i] = {x.codes + own * x.stride, x.scales + token0 * x.groups, x.scales + token1 * x.groups,
+             all_sums + token0 * sums, all_sums + token1 * sums};
+  }
+
+  float total[kTiles][4] = {};
+  for (int block = warp; block < blocks; block += kPanelWarps) {
+    const std::byte* base = weights + block * kShape.block;
+    const auto* codes_at = reinterpret_cast<const uint32_t*>(base + kShape.scales);
+    const int count = min(8, runs - block * 8);
+    [[maybe_unused]] BlockScale<kPacking> block_scales[2];
+    [[maybe_unused]] int whole[kTiles][4] = {};
+    if constexpr (Facts::kInBlocks) {
+      block_scales[0].load(base, g);
+      block_scales[1].load(base, g + 8);
+    }
+#pragma unroll
+    for (int batch = 0; batch < 8; batch += kBatch) {
+      Codes codes[kBatch][2];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        if (batch + i < count) {
+          const uint32_t* run = codes_at + (batch + i) * (kShape.run / 4);
+          codes[i][0].load(run, g, t);
+          codes[i][1].load(run, g + 8, t);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int run = batch + i;
+        if (run >= count) break;
+        const int column_run = block * 8 + run;
+        const BytePair w[2] = {Facts::values(codes[i][0], t), Facts::values(codes[i][1], t)};
+        if constexpr (Facts::kInBlocks) {
+#pragma unroll
+          for (int tile = 0; tile < kTiles; ++tile) {
+            const BytePair bytes = input_bytes<Facts::kInHalves>(in[tile].codes, column_run, t);
+            int first[4] = {};
+            int second[4] = {};
+            multiply_run<Facts>(w, bytes, first, second);
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+              const BlockScale<kPacking>& scale = block_scales[k / 2];
+              if constexpr (Facts::kInHalves) {
+                whole[tile][k] +=
+                    scale.whole(2 * run) * first[k] + scale.whole(2 * run + 1) * second[k];
+              } else {
+                whole[tile][k] += scale.whole(run) * first[k];
+              }
+            }
+          }
+        } else {
+          constexpr ScaleForm kForm = Facts::kInfo.form;
+          const std::byte* scales = base + run * Facts::kInfo.scale_bytes;
+          const GroupScale scale[2] = {group_scale<kForm>(scales, g),
+                                       group_scale<kForm>(scales, g + 8)};
+          [[maybe_unused]] GroupScale second_scale[2];
+          if constexpr (Facts::kInHalves) {
+            second_scale[0] = group_scale<kForm>(scales + kPanelRows, g);
+            second_scale[1] = group_scale<kForm>(scales + kPanelRows, g + 8);
+          }
+          [[maybe_unused]] BytePair low[2];
+          if constexpr (Facts::kHasLowLevels) {
+            low[0] = Facts::low_values(codes[i][0], t);
+            low[1] = Facts::low_values(codes[i][1], t);
+          }
+#pragma unroll
+          for (int tile = 0; tile < kTiles; ++tile) {
+            const BytePair bytes = input_bytes<Facts::kInHalves>(in[tile].codes, column_run, t);
+            int first[4] = {};
+            int second[4] = {};
+            multiply_run<Facts>(w, bytes, first, second);
+            if constexpr (Facts::kHasLowLevels) {
+              multiply_32<true>(second, low[0].low, low[1].low, low[0].high, low[1].high, bytes.low,
+                                bytes.high);
+            }
+            const float x_scales[2] = {in[tile].scales0[column_run], in[tile].scales1[column_run]};
+            [[maybe_unused]] int sums[2] = {0, 0};
+            if constexpr (Facts::kHasZeros || kForm == ScaleForm::kHalvesAndMins) {
+              sums[0] = in[tile].sums0[column_run];
+              sums[1] = in[tile].sums1[column_run];
+            }
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+              const GroupScale& own = scale[k / 2];
+              float& sum = total[tile][k];
+              if constexpr (Facts::kHasLowLevels) first[k] = 128 * first[k] + second[k];
+              if constexpr (Facts::kHasZeros) first[k] -= own.zero * sums[k % 2];
+              sum = fmaf(own.scale * x_scales[k % 2], static_cast<float>(first[k]), sum);
+              if constexpr (Facts::kInHalves) {
+                sum = fmaf(second_scale[k / 2].scale * x_scales[k % 2],
+                           static_cast<float>(second[k]), sum);
+              }
+              if constexpr (kForm == ScaleForm::kHalvesAndMins) {
+                sum = fmaf(own.min, x_scales[k % 2] * static_cast<float>(sums[k % 2]), sum);
+              }
+            }
+          }
+        }
+      }
+    }
+    if constexpr (Facts::kInBlocks) {
+      using Scale = BlockScale<kPacking>;
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const float x_scales[2] = {in[tile].scales0[block], in[tile].scales1[block]};
+        [[maybe_unused]] int min_sums[4] = {};
+        if constexpr (Scale::kHasMins) {
+#pragma unroll
+          for (int i = 0; i < Scale::kGroups; ++i) {
+            const int sums[2] = {in[tile].sums0[block * Scale::kGroups + i],
+                                 in[tile].sums1[block * Scale::kGroups + i]};
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+              min_sums[k] += block_scales[k / 2].min(i) * sums[k % 2];
+          }
+        }
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          float& sum = total[tile][k];
+          const Scale& own = block_scales[k / 2];
+          sum = fmaf(own.scale * x_scales[k % 2], static_cast<float>(whole[tile][k]), sum);
+          if constexpr (Scale::kHasMins) {
+            sum = fmaf(-(own.min_scale * x_scales[k % 2]), static_cast<float>(min_sums[k]), sum);
+          }
+        }
+      }
+    }
+  }
+
+  __shared__ float sums[kPanelWarps][kTiles * 4][32];
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      sums[warp][tile * 4 + k][lane] = total[tile][k];
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < kTiles * 128; i += 32 * kPanelWarps) {
+    // Rows run fastest, so that neighbours write neighbours.
+    const int row = panel * 16 + i % 16;
+    const int token = first_token + i / 16;
+    if (row >= part.rows || token >= x.tokens) continue;
+    const int slot = (i / 128) * 4 + (i % 16 / 8) * 2 + i / 16 % 2;
+    const int from = i % 8 * 4 + i / 16 % 8 / 2;
+    float sum = 0;
+#pragma unroll
+    for (int w = 0; w < kPanelWarps; ++w)
+      sum += sums[w][slot][from];
+    sum *= parts.scale;
+    if (parts.shifts != nullptr) sum -= parts.shifts[token] * parts.row_sums[index][row];
+    part.y[token * part.y_stride + row] = part.bias == nullptr ? sum : sum + part.bias[row];
+  }
+}
+
+template <Packing kPacking>
+void launch_panels(const LinearParts& parts, const ByteInput& x, Stream stream) {
+  int panels = 0;
+  for (int i = 0; i < parts.count; ++i)
+    panels += (parts.part[i].rows + 15) / 16;
+  if (x.tokens <= 8) {
+    linear_panels_kernel<kPacking, 1><<<dim3(1, panels), 32 * kPanelWarps, 0, stream>>>(parts, x);
+  } else {
+    constexpr int kTiles = 4;
+    const int tiles = (x.tokens + 8 * kTiles - 1) / (8 * kTiles);
+    linear_panels_kernel<kPacking, kTiles>
+        <<<dim3(tiles, panels), 32 * kPanelWarps, 0, stream>>>(parts, x);
+  }
+}
+
+}  // namespace ingot::cuda
