@@ -19,7 +19,12 @@ namespace ingot {
 class PageMemory {
  public:
   virtual ~PageMemory() = default;
-  virtual std::span<std::byte> page(size_t group, PageId id) = 0;
+  // A page's bytes, until the next call; empty where a device cannot give them.
+  virtual std::span<const std::byte> read(size_t group, PageId id) = 0;
+  // Room for a page's bytes; they are in it when close() says so.
+  virtual std::span<std::byte> open(size_t group, PageId id) = 0;
+  virtual bool close(size_t group, PageId id) = 0;
+  virtual void copy(size_t group, PageId from, PageId to) = 0;
 };
 
 // One stored thing: one group's page of one node of the tree.

@@ -122,6 +122,15 @@ __global__ void copy_rows_kernel(const float* x, const int32_t* rows, int64_t di
   if (i < dim) out[row * dim + i] = x[rows[row] * dim + i];
 }
 
+__global__ void finish_rows_kernel(float* y, int64_t stride, float factor, const float* bias,
+                                   int rows) {
+  const int64_t token = blockIdx.y;
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const float value = y[token * stride + row] * factor;
+  y[token * stride + row] = bias == nullptr ? value : value + bias[row];
+}
+
 unsigned blocks_of(int64_t count) {
   return static_cast<unsigned>((count + kThreads - 1) / kThreads);
 }
@@ -160,6 +169,12 @@ void add_rows(float* y, const float* table, const int32_t* rows, int32_t count, 
               Stream stream) {
   const dim3 grid(blocks_of(dim), static_cast<unsigned>(count));
   add_rows_kernel<<<grid, kThreads, 0, stream>>>(y, table, rows, dim);
+}
+
+void finish_rows(float* y, int64_t stride, float factor, const float* bias, int32_t rows,
+                 int32_t tokens, Stream stream) {
+  const dim3 grid(blocks_of(rows), static_cast<unsigned>(tokens));
+  finish_rows_kernel<<<grid, kThreads, 0, stream>>>(y, stride, factor, bias, rows);
 }
 
 void copy_rows(const float* x, const int32_t* rows, int32_t count, int64_t dim, float* out,

@@ -49,6 +49,9 @@ void finish_logits(float* y, float scale, float cap, int64_t count, Stream strea
 // hidden [tokens, dim] += table[positions[token]]
 void add_rows(float* y, const float* table, const int32_t* rows, int32_t count, int64_t dim,
               Stream stream);
+// y [tokens, rows] = factor * y + bias, the latter where it is not null; y in rows of `stride`.
+void finish_rows(float* y, int64_t stride, float factor, const float* bias, int32_t rows,
+                 int32_t tokens, Stream stream);
 // out [count, dim] = x[rows[i]]
 void copy_rows(const float* x, const int32_t* rows, int32_t count, int64_t dim, float* out,
                Stream stream);
