@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the way a step's rows take. Few rows a sequence: splits (attention_decode). Many: tiles of
-// queries (attention_prefill). Types and sizes that tensor cores do not take, and f32, which they
-// would round: attention_generic. Where bits may not depend on how a sequence was cut into steps, all
-// rows go by splits.
-#include "kernels/cuda/attention.h"
-
+// Chooses the way a step's rows take. Few rows a sequence: splits (attention_decode). Many: tiles
+// of queries (attention_prefill). Types and sizes that tensor cores do not take, and f32, which
+// they would round: attention_generic. Where bits may not depend on how a sequence was cut into
+// steps, all rows go by splits.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
+#include "kernels/cuda/attention.h"
 #include "kernels/cuda/attention_paths.h"
 
 namespace ingot::cuda {
@@ -82,8 +81,8 @@ Splits plan_splits(const AttentionArgs& args, TokenRange tokens, int32_t length,
                             : sequences.rows;
   const int64_t bytes = partial_bytes(slots, args.heads, splits.most, args.kv.value_dim);
   if (args.scratch == nullptr ||
-      bytes > attention_scratch_bytes(sequences.rows, args.heads, args.kv.value_dim,
-                                      sequences.longest))
+      bytes >
+          attention_scratch_bytes(sequences.rows, args.heads, args.kv.value_dim, sequences.longest))
     return splits;
   splits.shares = static_cast<int32_t>(
       std::min<int64_t>(splits.most, (wanted + blocks - 1) / std::max<int64_t>(blocks, 1)));

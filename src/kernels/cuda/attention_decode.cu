@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/attention_decode.h"
-
 #include "kernels/cuda/attention_paths.h"
 
 namespace ingot::cuda {

@@ -30,8 +30,8 @@ struct DecodeShape {
   using Element = std::conditional_t<kType == KvType::kBF16, __nv_bfloat16, __half>;
   static constexpr int kSplit = (kIsWide ? 128 : 256) / (kDim > 128 ? 2 : 1);
   static constexpr int kQueries = 16 * kTiles;
-  static constexpr int kOwn = kSplit / kDecodeWarps;   // positions of a warp
-  static constexpr int kDims = kDim / kDecodeWarps;    // elements of a warp
+  static constexpr int kOwn = kSplit / kDecodeWarps;  // positions of a warp
+  static constexpr int kDims = kDim / kDecodeWarps;   // elements of a warp
   static constexpr int kScoreTiles = kOwn / 8;
   static constexpr int kValueTiles = kDims / 8;
   static constexpr int kChunks = kDim * (kIsWide ? 2 : 1) / 16;
@@ -51,17 +51,17 @@ struct DecodeShape {
   static constexpr int kBytes = kPages + 2 * kMostRuns * 4;
 };
 
-// Where element i of 64 goes, so that lane t's pairs 2t and 2t + 8 of step j are elements 16 t + 4 j
-// to 16 t + 4 j + 3.
+// Where element i of 64 goes, so that lane t's pairs 2t and 2t + 8 of step j are elements 16 t + 4
+// j to 16 t + 4 j + 3.
 __device__ __forceinline__ constexpr int permuted(int i) {
-  return (i & ~63) | (((i >> 2) & 3) << 4) | (((i >> 1) & 1) << 3) | (((i >> 4) & 3) << 1) | (i & 1);
+  return (i & ~63) | (((i >> 2) & 3) << 4) | (((i >> 1) & 1) << 3) | (((i >> 4) & 3) << 1) |
+         (i & 1);
 }
 
 // A thread's view of its block's work.
 template <KvType kType, int kDim, int kTiles>
 class Decode : DecodeShape<kType, kDim, kTiles> {
   using Shape = DecodeShape<kType, kDim, kTiles>;
-  using typename Shape::Element;
   using Shape::kChunks;
   using Shape::kDims;
   using Shape::kIsInt8;
@@ -73,6 +73,7 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
   using Shape::kScoreTiles;
   using Shape::kSplit;
   using Shape::kValueTiles;
+  using typename Shape::Element;
   static constexpr int kRows = 2 * kTiles;  // of a thread: 8 i + g
 
  public:
@@ -261,7 +262,8 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
     }
   }
 
-  // The fragment of rows [16 tile, 16 tile + 16) and columns [16 k, 16 k + 16) of queries or weights.
+  // The fragment of rows [16 tile, 16 tile + 16) and columns [16 k, 16 k + 16) of queries or
+  // weights.
   __device__ void load_a(int offset, int row_bytes, int tile, int k, uint32_t (&a)[4]) const {
     const int row = tile * 16 + (lane / 8 % 2) * 8 + lane % 8;
     const int chunk = 2 * k + lane / 16;
@@ -280,8 +282,8 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
         const int row = warp * kOwn + pair * 16 + lane / 16 * 8 + lane % 8;
         const int chunk = 2 * k + lane / 8 % 2;
         uint32_t b[4];
-        load_matrices(b, shared_address(memory + Shape::kKeys + row * kRowBytes +
-                                        16 * swizzled(row, chunk)));
+        load_matrices(
+            b, shared_address(memory + Shape::kKeys + row * kRowBytes + 16 * swizzled(row, chunk)));
 #pragma unroll
         for (int tile = 0; tile < kTiles; ++tile) {
           mma_16x8x16<Element>(scores[tile][2 * pair], a[tile], b[0], b[1]);
@@ -309,8 +311,8 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
           load_even(memory + Shape::kKeys + row * step.layout.key_row_bytes + block * 64 + t * 16,
                     words);
         } else {
-          const uint4 loaded = *reinterpret_cast<const uint4*>(memory + Shape::kKeys +
-                                                               row * kRowBytes + block * 64 + t * 16);
+          const uint4 loaded = *reinterpret_cast<const uint4*>(
+              memory + Shape::kKeys + row * kRowBytes + block * 64 + t * 16);
           words[0] = loaded.x;
           words[1] = loaded.y;
           words[2] = loaded.z;
@@ -358,10 +360,9 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const int query = min(first_query + 8 * i + g, tokens * group - 1);
-      const LogitArgs logits{args.scale, args.softcap,
-                             args.alibi_slopes == nullptr
-                                 ? 0.0F
-                                 : args.alibi_slopes[kv_head * group + query % group]};
+      const LogitArgs logits{
+          args.scale, args.softcap,
+          args.alibi_slopes == nullptr ? 0.0F : args.alibi_slopes[kv_head * group + query % group]};
       const int from = first_seen(position[i], args.window);
       float most = minus_infinity();
 #pragma unroll
@@ -370,8 +371,8 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
         for (int e = 0; e < 2; ++e) {
           const int at = first + 8 * n + e;
           float& score = scores[i / 2][n][2 * (i % 2) + e];
-          const float logit = is_plain ? __fmul_rn(score, plain_scale)
-                                       : logit_of(score, logits, at - position[i]);
+          const float logit =
+              is_plain ? __fmul_rn(score, plain_scale) : logit_of(score, logits, at - position[i]);
           score = at >= from && at <= position[i] ? logit : minus_infinity();
           most = fmaxf(most, score);
         }
@@ -448,7 +449,8 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
       int rows[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        rows[i] = kIsInt8 ? k / 4 * 64 + 16 * t + k % 4 * 4 + i : 16 * k + 2 * t + i % 2 + i / 2 * 8;
+        rows[i] =
+            kIsInt8 ? k / 4 * 64 + 16 * t + k % 4 * 4 + i : 16 * k + 2 * t + i % 2 + i / 2 * 8;
       uint32_t scales[2] = {};
       if constexpr (kIsInt8) {
 #pragma unroll
@@ -604,9 +606,9 @@ void launch_decode_tiles(const AttentionArgs& args, TokenRange tokens, int64_t q
   step.splits = plan_splits(args, tokens, Shape::kSplit, blocks, kDecodeBusyBlocks);
   const auto kernel = attend_decode<kType, kDim, kTiles>;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kBytes);
-  const dim3 grid(static_cast<unsigned>(step.row_blocks) * static_cast<unsigned>(step.splits.shares),
-                  static_cast<unsigned>(args.kv.kv_heads),
-                  static_cast<unsigned>(args.sequences.sequences));
+  const dim3 grid(
+      static_cast<unsigned>(step.row_blocks) * static_cast<unsigned>(step.splits.shares),
+      static_cast<unsigned>(args.kv.kv_heads), static_cast<unsigned>(args.sequences.sequences));
   kernel<<<grid, kDecodeThreads, Shape::kBytes, stream>>>(step);
   if (step.splits.values != nullptr) launch_join(step, stream);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attention kernels do alike on the device: finding a position's rows, loading and rotating
-// queries, logits, and joining partial results. Logits are in powers of two: exp2 is one instruction.
+// What the attention kernels do alike on the device: finding a position's rows, loading and
+// rotating queries, logits, and joining partial results. Logits are in powers of two: exp2 is one
+// instruction.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -111,8 +112,8 @@ __device__ __forceinline__ void rotate(float (&x)[kCount], int size, int lane) {
 // One query row of a warp: lane l gets elements 32 j + l, zeros beyond the row's end or where there
 // is no row; rotated if the cache's keys are.
 template <int kCount>
-__device__ __forceinline__ void load_query(const AttentionArgs& args, int row, int head, bool is_row,
-                                           int lane, float (&x)[kCount]) {
+__device__ __forceinline__ void load_query(const AttentionArgs& args, int row, int head,
+                                           bool is_row, int lane, float (&x)[kCount]) {
   const int dim = args.kv.key_dim;
   const float* q = args.q + row * args.q_stride + static_cast<int64_t>(head) * dim;
 #pragma unroll

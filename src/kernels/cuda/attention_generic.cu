@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in f32 on plain cores, for everything the tensor cores do not take: f32 caches, int4, odd
-// head sizes. A thread block takes one row, one head and a share of the splits: a warp scores every
-// fourth position, its lanes sharing the elements; then every thread mixes one element of the values
-// (or one in 128) over all positions. Every element is read once per query head: correct, not fast.
+// Attention in f32 on plain cores, for everything the tensor cores do not take: f32 caches, int4,
+// odd head sizes. A thread block takes one row, one head and a share of the splits: a warp scores
+// every fourth position, its lanes sharing the elements; then every thread mixes one element of the
+// values (or one in 128) over all positions. Every element is read once per query head: correct,
+// not fast.
 #include <algorithm>
 
 #include "kernels/cuda/attention_device.cuh"
@@ -144,8 +145,8 @@ __global__ void __launch_bounds__(kThreads)
     const int count = min((split + 1) * kSplit, position + 1) - begin;
     if (thread < count) {
       const int at = begin + thread;
-      const int64_t place = static_cast<int64_t>(kv_head) * args.kv.page_tokens +
-                            (at & (args.kv.page_tokens - 1));
+      const int64_t place =
+          static_cast<int64_t>(kv_head) * args.kv.page_tokens + (at & (args.kv.page_tokens - 1));
       const std::byte* page =
           args.kv.data + pages[at >> step.layout.page_shift] * args.kv.page_stride;
       key_rows[thread] = page + place * step.layout.key_row_bytes;
@@ -212,9 +213,9 @@ __global__ void __launch_bounds__(kThreads)
 
 template <KvType kType>
 void launch(const AttentionStep& step, Stream stream) {
-  const dim3 grid(static_cast<unsigned>(step.args.sequences.rows) *
-                      static_cast<unsigned>(step.splits.shares),
-                  static_cast<unsigned>(step.args.heads));
+  const dim3 grid(
+      static_cast<unsigned>(step.args.sequences.rows) * static_cast<unsigned>(step.splits.shares),
+      static_cast<unsigned>(step.args.heads));
   attend_generic<kType>
       <<<grid, kThreads, static_cast<size_t>(step.args.kv.key_dim) * sizeof(float), stream>>>(step);
 }

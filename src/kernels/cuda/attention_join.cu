@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins the partial results of a row's splits in ascending order. A thread block takes one row and
-// head and 128 elements, a thread one of them. What each split's part is multiplied by is worked out
-// for 128 splits at a time, a thread a split, from the largest logit up to it: the same numbers as
-// joining one after the other, without its chain of exponentials.
+// head and 128 elements, a thread one of them. What each split's part is multiplied by is worked
+// out for 128 splits at a time, a thread a split, from the largest logit up to it: the same numbers
+// as joining one after the other, without its chain of exponentials.
 #include "kernels/cuda/attention_device.cuh"
 #include "kernels/cuda/attention_paths.h"
 
@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(kThreads)
   const int tokens = sequences.tokens[sequence];
   const int first_row = sequences.first_row[sequence];
   const int token = splits.is_slot_by_sequence ? slot % kDecodeTokens : slot - first_row;
-  if (tokens < step.tokens.least || tokens > step.tokens.most || token < 0 || token >= tokens) return;
+  if (tokens < step.tokens.least || tokens > step.tokens.most || token < 0 || token >= tokens)
+    return;
   const int position = sequences.first_position[sequence] + token;
   const int begin = first_seen(position, args.window) / splits.length;
   const int end = min(position / splits.length + 1, splits.most);

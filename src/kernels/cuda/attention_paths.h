@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways attend() can take, and what they share: where a layer's rows lie, and how positions are
 // cut into splits. A split's place depends on the cache type and the head size alone; its partial
-// results are joined in ascending order by one arithmetic, whether one thread block walks all splits
-// of a row or several share them.
+// results are joined in ascending order by one arithmetic, whether one thread block walks all
+// splits of a row or several share them.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,9 @@ struct TokenRange {
 };
 
 struct Splits {
-  int32_t length;  // positions
-  int32_t most;    // splits of a row
-  int32_t shares;  // thread blocks that share a row's splits, split after split
+  int32_t length;            // positions
+  int32_t most;              // splits of a row
+  int32_t shares;            // thread blocks that share a row's splits, split after split
   bool is_slot_by_sequence;  // a row's slot is its place among kDecodeTokens of its sequence
   int32_t slots;
   // Partial results of [slots, heads, most]; null: a block walks all splits, and no other does.

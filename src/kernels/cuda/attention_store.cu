@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes new keys and values to their pages, to the bytes of attention_codec_ref.cc. A warp takes one
-// row of one kv head, its key and then its value: lane l has elements 32 j + l. Keys of fp8 and int4
-// are rotated first. Reads 4 bytes and writes at most 4 a value; a step's rows are few.
+// Writes new keys and values to their pages, to the bytes of attention_codec_ref.cc. A warp takes
+// one row of one kv head, its key and then its value: lane l has elements 32 j + l. Keys of fp8 and
+// int4 are rotated first. Reads 4 bytes and writes at most 4 a value; a step's rows are few.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -147,15 +147,16 @@ __device__ void store_row(KvType type, const float* from, int dim, int lane, std
         reinterpret_cast<uint16_t*>(row)[i] = bfloat16_bits(x[j]);
         break;
       default:  // keys of both kinds of fp8 are e4m3
-        row[i] = static_cast<std::byte>(kIsKey || type == KvType::kFp8E4M3
-                                            ? fp8_bits<__NV_E4M3>(x[j])
-                                            : fp8_bits<__NV_E5M2>(x[j]));
+        row[i] =
+            static_cast<std::byte>(kIsKey || type == KvType::kFp8E4M3 ? fp8_bits<__NV_E4M3>(x[j])
+                                                                      : fp8_bits<__NV_E5M2>(x[j]));
     }
   }
 }
 
 template <int kCount>
-__global__ void __launch_bounds__(kWarps * 32) store_rows(const __grid_constant__ StoreParams params) {
+__global__ void __launch_bounds__(kWarps * 32)
+    store_rows(const __grid_constant__ StoreParams params) {
   const StoreKvArgs& args = params.args;
   const DeviceSequences& sequences = args.sequences;
   const int lane = threadIdx.x % 32;
@@ -168,15 +169,15 @@ __global__ void __launch_bounds__(kWarps * 32) store_rows(const __grid_constant_
   const int token = row - sequences.first_row[sequence];
   if (token < 0 || token >= sequences.tokens[sequence]) return;
   const int position = sequences.first_position[sequence] + token;
-  const int page = sequences.pages[sequence * sequences.table_stride +
-                                   (position >> params.layout.page_shift)];
+  const int page =
+      sequences.pages[sequence * sequences.table_stride + (position >> params.layout.page_shift)];
   if (page < 0) return;
   const int slot = position & (args.kv.page_tokens - 1);
   const int64_t place = static_cast<int64_t>(head) * args.kv.page_tokens + slot;
   std::byte* keys = args.kv.data + page * args.kv.page_stride;
-  store_row<kCount, true>(args.kv.type,
-                          args.k + row * args.k_stride + static_cast<int64_t>(head) * args.kv.key_dim,
-                          args.kv.key_dim, lane, keys + place * params.layout.key_row_bytes);
+  store_row<kCount, true>(
+      args.kv.type, args.k + row * args.k_stride + static_cast<int64_t>(head) * args.kv.key_dim,
+      args.kv.key_dim, lane, keys + place * params.layout.key_row_bytes);
   store_row<kCount, false>(
       args.kv.type, args.v + row * args.v_stride + static_cast<int64_t>(head) * args.kv.value_dim,
       args.kv.value_dim, lane,
