@@ -17,18 +17,13 @@
 
 namespace ingot {
 
-class FakeMemory final : public PageMemory {
+class FakeMemory final : public HostPageMemory {
  public:
   FakeMemory(const std::vector<int64_t>& pages, int64_t page_tokens) : page_tokens_(page_tokens) {
     for (const int64_t count : pages)
       groups_.emplace_back(static_cast<size_t>(count * page_tokens), 0);
   }
-  std::span<const std::byte> read(size_t group, PageId id) override { return open(group, id); }
-  bool close(size_t /*group*/, PageId /*id*/) override { return true; }
-  void copy(size_t group, PageId from, PageId to) override {
-    std::ranges::copy(read(group, from), open(group, to).begin());
-  }
-  std::span<std::byte> open(size_t group, PageId id) override {
+  std::span<std::byte> page(size_t group, PageId id) override {
     return std::as_writable_bytes(
         std::span(&slot(group, id, 0), static_cast<size_t>(page_tokens_)));
   }

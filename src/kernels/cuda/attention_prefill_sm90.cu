@@ -24,8 +24,8 @@ constexpr int kRows = 128;    // queries
 constexpr int kOwnRows = 64;  // of a warpgroup
 constexpr int kPositions = 128;
 constexpr int kStages = 2;
-constexpr int kFetchRegisters = 40;
-constexpr int kComputeRegisters = 232;
+[[maybe_unused]] constexpr int kFetchRegisters = 40;
+[[maybe_unused]] constexpr int kComputeRegisters = 232;
 constexpr int kLine = 128;  // bytes of a row in shared memory: 64 elements
 
 template <int kDim>

@@ -23,11 +23,13 @@ __device__ inline uint32_t magnitude_bits(float value) {
   return __float_as_uint(value) & 0x7FFFFFFFu;
 }
 
-// Sums of 16 and of 32 codes, of a lane's own code and its neighbours'.
+// Sums of 16 and of 32 codes: a warp has the 32 columns from `col` on.
 __device__ inline void write_sums(const ByteRows& out, int token, int col, int code) {
   const int lane = threadIdx.x % 32;
   int sum = warp_reduce(code, Add{}, 16);
-  if (lane % 16 == 0) out.sums16[token * (out.stride / 16) + col / 16] = static_cast<int16_t>(sum);
+  if (lane % 16 == 0) {
+    out.sums16[token * (out.stride / 16) + col / 16 + lane / 16] = static_cast<int16_t>(sum);
+  }
   sum += __shfl_xor_sync(0xFFFFFFFF, sum, 16);
   if (lane == 0) out.sums32[token * (out.stride / 32) + col / 32] = static_cast<int16_t>(sum);
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <list>
 
 #include "kernels/cpu_ops.h"
 #include "kernels/cuda/test_device.h"
@@ -50,13 +51,15 @@ class OpsCuda : public ::testing::Test {
   CpuOps cpu_{Exec(pool_), TargetSet::scalar_only(), KvCacheType::kF32};
   std::unique_ptr<Ops> gpu_;
   Random random_{test_seed()};
+  std::list<std::vector<float>> kept_;
 };
 
 TEST_F(OpsCuda, NormsAreTheProcessors) {
   for (const int64_t dim : {1, 31, 64, 128, 1000, 4096}) {
     for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
-      const std::vector<float> weight = random_.normals(2 * dim);
-      const std::vector<float> bias = random_.normals(2 * dim);
+      // Constants are known by their address, which must not come again.
+      const std::vector<float>& weight = kept_.emplace_back(random_.normals(2 * dim));
+      const std::vector<float>& bias = kept_.emplace_back(random_.normals(2 * dim));
       const std::vector<float> x = random_.normals(6 * dim);
       const NormOp norm{kind, 1e-5F, weight, bias};
       compare(
