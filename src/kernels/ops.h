@@ -59,6 +59,7 @@ struct OpsStep {
   std::span<const int64_t> output_rows;
   std::span<const int64_t> hidden_rows;
   bool has_prompts = false;
+  const void* cache = nullptr;  // which memory of keys and values it is
 };
 enum class RowList : uint8_t { kOutput, kHidden };
 
@@ -103,6 +104,11 @@ class Ops {
   virtual ~Ops() = default;
 
   virtual void begin(const OpsStep& step) = 0;
+  // Where a pass of this shape was recorded before, does it all over again, for the step just
+  // begun, and says true: the same buffers hold its results. Else the ops follow one by one, up to
+  // end_pass(), and may be recorded.
+  virtual bool replay() { return false; }
+  virtual void end_pass() {}
   // All that was asked for is done, or failed. Steps that failed leave nothing behind; a device
   // that cannot go on says kInternal.
   virtual Status finish() = 0;

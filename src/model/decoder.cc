@@ -80,7 +80,8 @@ void Decoder::begin(const Batch& batch, const KvCache& cache) {
                      .position_rows = position_rows_,
                      .output_rows = batch.output_rows,
                      .hidden_rows = batch.hidden_rows,
-                     .has_prompts = has_prompts(batch)};
+                     .has_prompts = has_prompts(batch),
+                     .cache = &cache};
   cpu_->begin(step);
   if (device_ != nullptr) device_->begin(step);
 }
@@ -106,6 +107,36 @@ Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCach
 
 Result<std::span<const float>> Decoder::run(const Batch& batch, const KvCache& cache) {
   begin(batch, cache);
+  hidden_states_ = {};
+  const auto outputs = std::ssize(batch.output_rows);
+  const bool can_replay = model_->is_all_on_device() && batch.hidden_rows.empty() && !on_layer &&
+                          !on_input && outputs == rows_;
+  if (can_replay) {
+    ops_ = device_.get();
+    if (!ops_->replay()) {
+      INGOT_TRY(walk(cache));
+      compute_logits(outputs);
+      ops_->end_pass();
+    }
+    INGOT_TRY(const std::span<const float> logits, view_logits(outputs));
+    INGOT_TRY(model_->checkpoint().check_intact());
+    return logits;
+  }
+  INGOT_TRY(walk(cache));
+  INGOT_TRY(go_to(model_->is_head_on_device()));
+  compute_logits(outputs);
+  INGOT_TRY(const std::span<const float> logits, view_logits(outputs));
+  if (!batch.hidden_rows.empty()) {
+    const float* wanted = select(RowList::kHidden, std::ssize(batch.hidden_rows), Buffer::kWanted);
+    const size_t count = batch.hidden_rows.size() * static_cast<size_t>(model_->spec().hidden);
+    INGOT_TRY(hidden_states_, ops_->view(wanted, count));
+  }
+  INGOT_TRY(ops_->finish());
+  INGOT_TRY(model_->checkpoint().check_intact());
+  return logits;
+}
+
+Status Decoder::walk(const KvCache& cache) {
   embed();
   bool goes_on = true;
   for (size_t i = 0; i < model_->layers().size() && goes_on; ++i) {
@@ -117,17 +148,7 @@ Result<std::span<const float>> Decoder::run(const Batch& batch, const KvCache& c
       on_layer(i, hidden);
     }
   }
-  INGOT_TRY(go_to(model_->is_head_on_device()));
-  INGOT_TRY(const std::span<const float> logits, compute_logits(std::ssize(batch.output_rows)));
-  hidden_states_ = {};
-  if (!batch.hidden_rows.empty()) {
-    const float* wanted = select(RowList::kHidden, std::ssize(batch.hidden_rows), Buffer::kWanted);
-    const size_t count = batch.hidden_rows.size() * static_cast<size_t>(model_->spec().hidden);
-    INGOT_TRY(hidden_states_, ops_->view(wanted, count));
-  }
-  INGOT_TRY(ops_->finish());
-  INGOT_TRY(model_->checkpoint().check_intact());
-  return logits;
+  return Status::ok();
 }
 
 Status Decoder::run_layers(const Batch& batch, const KvCache& cache, std::span<float> hidden) {
@@ -164,7 +185,8 @@ Result<std::span<const float>> Decoder::logits_of(std::span<const float> hidden)
   ops_->begin(given);
   hidden_ = ops_->buffer(Buffer::kHidden, std::ssize(hidden));
   ops_->write(hidden_, hidden);
-  return compute_logits(rows_);
+  compute_logits(rows_);
+  return view_logits(rows_);
 }
 
 Result<bool> Decoder::is_wanted(size_t layer, LinearInput input, const float* x,
@@ -365,9 +387,9 @@ float* Decoder::select(RowList list, int64_t rows, Buffer into) {
   return out;
 }
 
-Result<std::span<const float>> Decoder::compute_logits(int64_t rows) {
+void Decoder::compute_logits(int64_t rows) {
   const ModelSpec& spec = model_->spec();
-  if (rows == 0) return std::span<const float>();
+  if (rows == 0) return;
   const float* selected = select(RowList::kOutput, rows, Buffer::kSelected);
   ops_->set_input(InputSlot::kBranch, selected, rows, spec.hidden);
   if (spec.embedding_dim > 0) {
@@ -381,7 +403,12 @@ Result<std::span<const float>> Decoder::compute_logits(int64_t rows) {
   ops_->run_linears(InputSlot::kBranch, {&output, 1});
   if (spec.logit_scale != 1 || spec.logit_softcap != 0)
     ops_->finish_logits(logits, spec.logit_scale, spec.logit_softcap, rows * spec.vocab);
-  return ops_->view(logits, static_cast<size_t>(rows * spec.vocab));
+}
+
+Result<std::span<const float>> Decoder::view_logits(int64_t rows) {
+  if (rows == 0) return std::span<const float>();
+  const int64_t count = rows * model_->spec().vocab;
+  return ops_->view(ops_->buffer(Buffer::kLogits, count), static_cast<size_t>(count));
 }
 
 }  // namespace ingot

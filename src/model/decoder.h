@@ -56,6 +56,8 @@ class Decoder {
  private:
   Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type);
   Result<std::span<const float>> run(const Batch& batch, const KvCache& cache);
+  // Embedding and layers.
+  Status walk(const KvCache& cache);
   // What of a step does not depend on where it runs; begins it on every device of the model.
   void begin(const Batch& batch, const KvCache& cache);
   // Goes on where a layer, or the head, lies; the hidden states go along.
@@ -71,7 +73,8 @@ class Decoder {
   Result<bool> feed_forward(size_t index, const DenseFfnSpec& spec, float* out);
   // The rows named, behind the final norm.
   float* select(RowList list, int64_t rows, Buffer into);
-  Result<std::span<const float>> compute_logits(int64_t rows);
+  void compute_logits(int64_t rows);
+  Result<std::span<const float>> view_logits(int64_t rows);
   float* buffer(Buffer which, int64_t cols) const { return ops_->buffer(which, rows_ * cols); }
 
   std::shared_ptr<const Model> model_;

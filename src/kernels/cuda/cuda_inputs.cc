@@ -74,6 +74,11 @@ Result<PreparedInput> Inputs::get(InputForm form, const Weight& weight, Stream s
   return found.prepared;
 }
 
+Status Inputs::grow(Memory& memory, size_t bytes) {
+  if (bytes > memory.size()) ++moves_;
+  return memory.reserve(bytes);
+}
+
 Status Inputs::make(Entry& entry, Stream stream) {
   InputRows in{.x = x_,
                .order = entry.order == nullptr
@@ -86,7 +91,7 @@ Status Inputs::make(Entry& entry, Stream stream) {
       (entry.form == InputForm::kE4m3 && holds_e4m3(entry.quant));
   // A form that cannot hold the codes is made of the rounded numbers.
   if (entry.quant.rounds() && !holds_codes) {
-    INGOT_TRY(entry.shifts.reserve(static_cast<size_t>(tokens_ * cols_) * sizeof(float)));
+    INGOT_TRY(grow(entry.shifts, static_cast<size_t>(tokens_ * cols_) * sizeof(float)));
     auto* rounded = reinterpret_cast<float*>(entry.shifts.data());
     InputRows plain = in;
     plain.order = nullptr;
@@ -102,10 +107,10 @@ Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
   const int64_t stride = round_up(cols_, kByteColumns);
   const int64_t groups = stride / (in_blocks ? 256 : 32);
   const auto tokens = static_cast<size_t>(tokens_);
-  INGOT_TRY(entry.codes.reserve(tokens * static_cast<size_t>(stride)));
-  INGOT_TRY(entry.scales.reserve(tokens * static_cast<size_t>(groups) * sizeof(float)));
+  INGOT_TRY(grow(entry.codes, tokens * static_cast<size_t>(stride)));
+  INGOT_TRY(grow(entry.scales, tokens * static_cast<size_t>(groups) * sizeof(float)));
   const auto sums16 = tokens * static_cast<size_t>(stride / 16) * sizeof(int16_t);
-  INGOT_TRY(entry.sums.reserve(sums16 + sums16 / 2));
+  INGOT_TRY(grow(entry.sums, sums16 + sums16 / 2));
   const ByteRows out{.codes = reinterpret_cast<int8_t*>(entry.codes.data()),
                      .stride = stride,
                      .scales = reinterpret_cast<float*>(entry.scales.data()),
@@ -114,7 +119,7 @@ Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
                      .sums32 = reinterpret_cast<int16_t*>(entry.sums.data() + sums16)};
   entry.prepared = {};
   if (!in_blocks && entry.quant.kind == InputKind::kInt8) {
-    INGOT_TRY(entry.shifts.reserve(tokens * sizeof(float)));
+    INGOT_TRY(grow(entry.shifts, tokens * sizeof(float)));
     auto* shifts = reinterpret_cast<float*>(entry.shifts.data());
     pack_int8(in, entry.quant, out, shifts, stream);
     if (entry.quant.has_zero()) entry.prepared.shifts = shifts;
@@ -140,11 +145,11 @@ Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
     floats.stride = cols_;
     return Status::ok();
   }
-  INGOT_TRY(entry.codes.reserve(bytes));
+  INGOT_TRY(grow(entry.codes, bytes));
   floats.values = entry.codes.data();
   if (entry.form == InputForm::kE4m3) {
     floats.spans = stride / 128;
-    INGOT_TRY(entry.scales.reserve(static_cast<size_t>(tokens_ * floats.spans) * sizeof(float)));
+    INGOT_TRY(grow(entry.scales, static_cast<size_t>(tokens_ * floats.spans) * sizeof(float)));
     auto* scales = reinterpret_cast<float*>(entry.scales.data());
     floats.scales = scales;
     pack_e4m3(in, entry.quant, entry.codes.data(), stride, scales, floats.spans, stream);

@@ -34,6 +34,8 @@ class Inputs {
   Result<PreparedInput> get(InputForm form, const Weight& weight, Stream stream);
   int64_t tokens() const { return tokens_; }
   int64_t cols() const { return cols_; }
+  // How often memory of it was moved: what was recorded with its addresses holds no more.
+  int64_t moves() const { return moves_; }
 
  private:
   struct Entry {
@@ -45,6 +47,7 @@ class Inputs {
     Memory codes, scales, sums, shifts;
   };
   Entry& entry(InputForm form, const Memory* order, const InputQuant& quant);
+  Status grow(Memory& memory, size_t bytes);
   Status make(Entry& entry, Stream stream);
   Status make_bytes(Entry& entry, const InputRows& in, Stream stream);
   Status make_floats(Entry& entry, const InputRows& in, Stream stream);
@@ -52,6 +55,7 @@ class Inputs {
   const float* x_ = nullptr;
   int64_t tokens_ = 0;
   int64_t cols_ = 0;
+  int64_t moves_ = 0;
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/check.h"
@@ -17,10 +18,18 @@ namespace {
 // From so many tokens on the library's products are faster than reading weights as codes.
 constexpr int64_t kWideTokens = 65;
 constexpr size_t kPieceAlignment = 256;
+// Passes of single tokens are recorded for lengths up to powers of two, from this on.
+constexpr int64_t kShortestRecorded = 256;
+constexpr size_t kMostRecordings = 512;
 
 const Weight& weight_of(const Linear& linear) {
   INGOT_CHECK(linear.device_weight() != nullptr);
   return static_cast<const Weight&>(*linear.device_weight());
+}
+
+int64_t recorded_length(int64_t longest) {
+  return static_cast<int64_t>(
+      std::bit_ceil(static_cast<uint64_t>(std::max(longest, kShortestRecorded))));
 }
 
 const float* floats_of(const Memory& memory) {
@@ -48,6 +57,7 @@ CudaOps::CudaOps(std::shared_ptr<CudaDevice> device)
 
 CudaOps::~CudaOps() {
   cudaStreamSynchronize(stream_);
+  drop_recordings();
   if (step_sent_ != nullptr) cudaEventDestroy(step_sent_);
 }
 
@@ -122,6 +132,8 @@ class CudaOps::StepWriter {
       most = std::max(most, sequence.tokens);
       longest = std::max(longest, sequence.first_position + sequence.tokens);
     }
+    // As little as possible may differ between two steps, so that one recording serves them.
+    if (!step_.has_prompts) longest = recorded_length(longest);
     const int64_t stride = (longest + step_.page_tokens - 1) / step_.page_tokens;
     const auto [first_row, own_first_row] = room<int32_t>(count);
     const auto [tokens, own_tokens] = room<int32_t>(count);
@@ -166,13 +178,66 @@ void CudaOps::begin(const OpsStep& step) {
   // The step before may still be on its way.
   keep(to_status(cudaEventSynchronize(step_sent_), "a step of the GPU"));
   keep(step_host_.reserve(bytes));
-  keep(step_memory_.reserve(bytes));
+  keep(grow(step_memory_, bytes));
   if (!status_.is_ok()) return;
   writer.write(step_host_.data(), step_memory_.data(), step_);
   keep(to_status(cudaMemcpyAsync(step_memory_.data(), step_host_.data(), bytes,
                                  cudaMemcpyHostToDevice, stream_),
                  "a step of the GPU"));
   keep(to_status(cudaEventRecord(step_sent_, stream_), "a step of the GPU"));
+  is_decode_ = !step.has_prompts && !step_.groups.empty();
+  key_ = {step_.count, 0, step.cache};
+  for (const DeviceSequences& group : step_.groups)
+    key_.longest = std::max<int64_t>(key_.longest, group.longest);
+}
+
+Status CudaOps::grow(Memory& memory, size_t bytes) {
+  if (bytes <= memory.size()) return Status::ok();
+  ++moves_;
+  return memory.reserve(bytes);
+}
+
+void CudaOps::drop_recordings() {
+  for (auto& [key, recording] : recordings_) {
+    if (recording.graph != nullptr) cudaGraphExecDestroy(recording.graph);
+  }
+  recordings_.clear();
+}
+
+// The first pass of a shape runs as it is, so that all memory is there; the second is recorded.
+bool CudaOps::replay() {
+  if (!is_decode_ || !status_.is_ok()) return false;
+  if (recordings_.size() >= kMostRecordings) drop_recordings();
+  const auto [it, is_new] = recordings_.try_emplace(key_);
+  if (is_new) return false;
+  Recording& recording = it->second;
+  if (recording.graph != nullptr && recording.moves != moves()) {
+    cudaGraphExecDestroy(recording.graph);
+    recording = {};
+    return false;
+  }
+  if (recording.graph != nullptr) {
+    keep(to_status(cudaGraphLaunch(recording.graph, stream_), "a recorded step of the GPU"));
+    return true;
+  }
+  const cudaError_t error = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
+  keep(to_status(error, "recording a step of the GPU"));
+  is_recording_ = error == cudaSuccess;
+  return false;
+}
+
+void CudaOps::end_pass() {
+  if (!is_recording_) return;
+  is_recording_ = false;
+  cudaGraph_t graph = nullptr;
+  keep(to_status(cudaStreamEndCapture(stream_, &graph), "recording a step of the GPU"));
+  if (graph == nullptr || !status_.is_ok()) return;
+  Recording& recording = recordings_[key_];
+  keep(to_status(cudaGraphInstantiate(&recording.graph, graph, 0), "recording a step of the GPU"));
+  cudaGraphDestroy(graph);
+  if (!status_.is_ok()) return;
+  recording.moves = moves();
+  keep(to_status(cudaGraphLaunch(recording.graph, stream_), "a recorded step of the GPU"));
 }
 
 Status CudaOps::finish() {
@@ -182,7 +247,7 @@ Status CudaOps::finish() {
 
 float* CudaOps::buffer(Buffer which, int64_t floats) {
   Memory& memory = buffers_[static_cast<size_t>(which)];
-  keep(memory.reserve(static_cast<size_t>(floats) * sizeof(float)));
+  keep(grow(memory, static_cast<size_t>(floats) * sizeof(float)));
   return reinterpret_cast<float*>(memory.data());
 }
 
@@ -331,7 +396,7 @@ Status CudaOps::run_wide(Inputs& inputs, const LinearOutput& output) {
                  .cols = facts.cols,
                  .tokens = inputs.tokens()};
   if (facts.is_panels || facts.type == ElementType::kE4M3) {
-    INGOT_TRY(decoded_.reserve(static_cast<size_t>(facts.rows * facts.cols) * 2));
+    INGOT_TRY(grow(decoded_, static_cast<size_t>(facts.rows * facts.cols) * 2));
     product.weights = decoded_.data();
     product.weight_stride = facts.cols;
     if (facts.is_panels) {
@@ -376,8 +441,8 @@ void CudaOps::attend(const AttendOp& op) {
   const PagedKvShape& shape = op.kv.shape;
   const auto heads = static_cast<int32_t>(op.heads);
   const auto value_dim = static_cast<int32_t>(shape.value_dim);
-  keep(attention_scratch_.reserve(static_cast<size_t>(
-      attention_scratch_bytes(sequences.rows, heads, value_dim, sequences.longest))));
+  keep(grow(attention_scratch_, static_cast<size_t>(attention_scratch_bytes(
+                                    sequences.rows, heads, value_dim, sequences.longest))));
   if (!status_.is_ok()) return;
   const DeviceKv kv{.type = static_cast<KvType>(shape.type),
                     .kv_heads = static_cast<int32_t>(shape.kv_heads),

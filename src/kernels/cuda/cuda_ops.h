@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +16,8 @@
 #include "kernels/cuda/matmul_library.h"
 #include "kernels/ops.h"
 
+struct CUgraphExec_st;
+
 namespace ingot::cuda {
 
 // Engine thread only.
@@ -23,6 +27,8 @@ class CudaOps final : public Ops {
   ~CudaOps() override;
 
   void begin(const OpsStep& step) override;
+  bool replay() override;
+  void end_pass() override;
   Status finish() override;
   float* buffer(Buffer which, int64_t floats) override;
   void write(float* to, std::span<const float> from) override;
@@ -46,6 +52,8 @@ class CudaOps final : public Ops {
 
  private:
   explicit CudaOps(std::shared_ptr<CudaDevice> device);
+  Status grow(Memory& memory, size_t bytes);
+  int64_t moves() const { return moves_ + inputs_[0].moves() + inputs_[1].moves(); }
   // Keeps the first failure of a step; what follows is queued all the same and means nothing.
   void keep(const Status& status);
   // The device's copy of a constant of the host; null of nothing.
@@ -68,9 +76,27 @@ class CudaOps final : public Ops {
   // Lays the step's pieces out behind each other; the pointers it gives are the device's.
   class StepWriter;
 
+  // What tells passes apart that can be replayed: the rest of a step is read from memory.
+  struct PassKey {
+    int32_t rows = 0;
+    int64_t longest = 0;
+    const void* cache = nullptr;
+    auto operator<=>(const PassKey&) const = default;
+  };
+  struct Recording {
+    int64_t moves = -1;  // when it was recorded; -1: the pass was run once, not recorded
+    CUgraphExec_st* graph = nullptr;
+  };
+  void drop_recordings();
+
   std::shared_ptr<CudaDevice> device_;
   Stream stream_;
   Status status_;
+  int64_t moves_ = 0;
+  bool is_decode_ = false;  // single tokens only: what is recorded
+  PassKey key_;
+  bool is_recording_ = false;
+  std::map<PassKey, Recording> recordings_;
   Step step_;
   PinnedMemory step_host_;
   Memory step_memory_;
