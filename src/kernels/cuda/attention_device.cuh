@@ -122,12 +122,23 @@ __device__ __forceinline__ void load_query(const AttentionArgs& args, int row, i
   if (rotates_keys(args.kv.type)) rotate(x, dim & -dim, lane);
 }
 
-// Two 8-bit floats as a pair of f16, exactly.
+// Two 8-bit floats as a pair of f16, exactly. Before there was an instruction for it: e5m2 is the
+// upper half of an f16, e4m3 has an exponent of one bit less, whose bias a product makes up for.
 template <__nv_fp8_interpretation_t kKind>
 __device__ __forceinline__ uint32_t fp8_pair_to_half(uint32_t pair) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
+  const uint32_t upper = __byte_perm(pair, 0, 0x1404);
+  if constexpr (kKind == __NV_E5M2) return upper;
+  const uint32_t magnitude = (upper & 0x7F007F00u) >> 1;
+  const __half2 scaled = __hmul2(*reinterpret_cast<const __half2*>(&magnitude),
+                                 __half2half2(__ushort_as_half(0x5C00)));  // 256
+  const uint32_t nans = __vcmpeq2(magnitude, 0x3F803F80u) & 0x7FFF7FFFu;
+  return *reinterpret_cast<const uint32_t*>(&scaled) | nans | (upper & 0x80008000u);
+#else
   const __half2_raw halves =
       __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(pair & 0xFFFFu), kKind);
   return static_cast<uint32_t>(halves.x) | (static_cast<uint32_t>(halves.y) << 16);
+#endif
 }
 // Four signed bytes as two pairs of f16, exactly: 1024 + (byte + 128) by putting the bits in place.
 struct HalfPairs {

@@ -24,8 +24,6 @@ constexpr int kRows = 128;    // queries
 constexpr int kOwnRows = 64;  // of a warpgroup
 constexpr int kPositions = 128;
 constexpr int kStages = 2;
-[[maybe_unused]] constexpr int kFetchRegisters = 40;
-[[maybe_unused]] constexpr int kComputeRegisters = 232;
 constexpr int kLine = 128;  // bytes of a row in shared memory: 64 elements
 
 template <int kDim>
@@ -46,6 +44,8 @@ class Prefill {
   using Layout = Shape<kDim>;
   static constexpr int kScoreTiles = kPositions / 8;
   static constexpr int kValueTiles = kDim / 8;
+  static constexpr int kFetchRegisters = 40;
+  static constexpr int kComputeRegisters = 232;
 
  public:
   __device__ Prefill(const AttentionStep& from, uint8_t* shared)

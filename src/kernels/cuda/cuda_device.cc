@@ -274,14 +274,14 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::place(const QuantTensor&
   facts.stride = panel_shape(packing, facts.cols).panel;
   if (packing == Packing::kGroupsNvfp4) facts.scale = weights.tensor_scale;
   if (weights.column_order != nullptr) {
-    std::weak_ptr<const Memory>& known = orders_[weights.column_order.get()];
-    placed->order = known.lock();
-    if (placed->order == nullptr) {
+    // The weights of one input mostly have one order: its inputs are then put in order once.
+    if (last_order_ == nullptr || last_order_columns_ != *weights.column_order) {
       INGOT_TRY(Memory order, Memory::allocate(weights.column_order->size() * sizeof(int32_t)));
       INGOT_TRY(write(order.data(), std::as_bytes(std::span(*weights.column_order))));
-      placed->order = std::make_shared<const Memory>(std::move(order));
-      known = placed->order;
+      last_order_ = std::make_shared<const Memory>(std::move(order));
+      last_order_columns_ = *weights.column_order;
     }
+    placed->order = last_order_;
   }
   if (weights.input.has_zero()) {
     std::vector<float> sums(static_cast<size_t>(facts.rows));

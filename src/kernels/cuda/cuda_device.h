@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <memory>
 
 #include "kernels/cuda/cuda_memory.h"
@@ -57,8 +56,8 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   Stream stream_ = nullptr;
   std::array<PinnedMemory, 2> staging_;
   std::array<CUevent_st*, 2> sent_{};
-  // Orders of columns by the host's, which many weights share.
-  std::map<const ColumnOrder*, std::weak_ptr<const Memory>> orders_;
+  ColumnOrder last_order_columns_;
+  std::shared_ptr<const Memory> last_order_;
 };
 
 }  // namespace ingot::cuda

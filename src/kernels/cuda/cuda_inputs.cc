@@ -42,7 +42,16 @@ InputForm wide_form_of(const WeightFacts& weight) {
   return is_half ? InputForm::kF16 : InputForm::kBF16;
 }
 
-void Inputs::set(const float* x, int64_t tokens, int64_t cols) {
+void Producer::run(Stream stream) {
+  if (kind == Kind::kNorm) normalize(norm, stream);
+  if (kind == Kind::kActivation) {
+    activate(activation.activation, activation.gate, activation.up, activation.out, count, stream);
+  }
+  kind = Kind::kNone;
+}
+
+void Inputs::set(const float* x, int64_t tokens, int64_t cols, const Producer& producer) {
+  producer_ = producer;
   x_ = x;
   tokens_ = tokens;
   cols_ = cols;
@@ -86,6 +95,7 @@ Status Inputs::make(Entry& entry, Stream stream) {
                             : reinterpret_cast<const int32_t*>(entry.order->data()),
                .cols = cols_,
                .tokens = static_cast<int32_t>(tokens_)};
+  if (!fuses(entry)) flush(stream);
   const bool holds_codes =
       (entry.form == InputForm::kBytes32 && entry.quant.kind == InputKind::kInt8) ||
       (entry.form == InputForm::kE4m3 && holds_e4m3(entry.quant));
@@ -100,6 +110,29 @@ Status Inputs::make(Entry& entry, Stream stream) {
   }
   const bool is_bytes = entry.form == InputForm::kBytes32 || entry.form == InputForm::kBytes256;
   return is_bytes ? make_bytes(entry, in, stream) : make_floats(entry, in, stream);
+}
+
+// Whether an entry is packed by the kernels that also make what they pack.
+bool Inputs::fuses(const Entry& entry) const {
+  const bool is_packed = entry.form != InputForm::kF32 && entry.form != InputForm::kE4m3;
+  if (!is_packed || entry.order != nullptr || entry.quant.rounds() || !can_fuse(cols_))
+    return false;
+  return producer_.kind != Producer::Kind::kNorm || can_fuse_norm(producer_.norm);
+}
+
+void Inputs::pack(const PackedRows& out, const InputRows& in, Stream stream) {
+  switch (producer_.kind) {
+    case Producer::Kind::kNorm:
+      normalize_and_pack(producer_.norm, out, stream);
+      break;
+    case Producer::Kind::kActivation:
+      activate_and_pack(producer_.activation, tokens_, cols_, out, stream);
+      break;
+    case Producer::Kind::kNone:
+      pack_rows(in.x, tokens_, cols_, out, stream);
+      break;
+  }
+  producer_.kind = Producer::Kind::kNone;
 }
 
 Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
@@ -123,6 +156,9 @@ Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
     auto* shifts = reinterpret_cast<float*>(entry.shifts.data());
     pack_int8(in, entry.quant, out, shifts, stream);
     if (entry.quant.has_zero()) entry.prepared.shifts = shifts;
+  } else if (fuses(entry)) {
+    const auto kind = in_blocks ? PackedRows::Kind::kBytes256 : PackedRows::Kind::kBytes32;
+    pack({kind, out, nullptr, 0}, in, stream);
   } else {
     pack_bytes(in, in_blocks, out, stream);
   }
@@ -155,7 +191,12 @@ Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
     pack_e4m3(in, entry.quant, entry.codes.data(), stride, scales, floats.spans, stream);
     return Status::ok();
   }
-  pack_floats(in, type, entry.codes.data(), stride, stream);
+  if (fuses(entry)) {
+    const auto kind = type == ElementType::kF16 ? PackedRows::Kind::kF16 : PackedRows::Kind::kBF16;
+    pack({kind, {}, entry.codes.data(), stride}, in, stream);
+  } else {
+    pack_floats(in, type, entry.codes.data(), stride, stream);
+  }
   return Status::ok();
 }
 

@@ -10,7 +10,9 @@
 #include "base/status.h"
 #include "kernels/cuda/cuda_memory.h"
 #include "kernels/cuda/cuda_weight.h"
+#include "kernels/cuda/fused_inputs.h"
 #include "kernels/cuda/inputs.h"
+#include "kernels/cuda/small_ops.h"
 
 namespace ingot::cuda {
 
@@ -27,10 +29,26 @@ struct PreparedInput {
   const float* shifts = nullptr;  // [tokens]: scale * zero of int8 inputs
 };
 
+// The op whose result an input is, where it has not run yet: it is done together with the packing.
+struct Producer {
+  enum class Kind : uint8_t { kNone, kNorm, kActivation };
+  Kind kind = Kind::kNone;
+  NormRows norm{};
+  ActivationRows activation{};
+  int64_t count = 0;  // numbers of an activation
+
+  bool is_pending() const { return kind != Kind::kNone; }
+  const float* out() const { return kind == Kind::kNorm ? norm.y : activation.out; }
+  // By itself.
+  void run(Stream stream);
+};
+
 // Engine thread only.
 class Inputs {
  public:
-  void set(const float* x, int64_t tokens, int64_t cols);
+  void set(const float* x, int64_t tokens, int64_t cols, const Producer& producer = {});
+  // Makes x itself, where it is still to be made.
+  void flush(Stream stream) { producer_.run(stream); }
   Result<PreparedInput> get(InputForm form, const Weight& weight, Stream stream);
   int64_t tokens() const { return tokens_; }
   int64_t cols() const { return cols_; }
@@ -49,12 +67,15 @@ class Inputs {
   Entry& entry(InputForm form, const Memory* order, const InputQuant& quant);
   Status grow(Memory& memory, size_t bytes);
   Status make(Entry& entry, Stream stream);
+  bool fuses(const Entry& entry) const;
+  void pack(const PackedRows& out, const InputRows& in, Stream stream);
   Status make_bytes(Entry& entry, const InputRows& in, Stream stream);
   Status make_floats(Entry& entry, const InputRows& in, Stream stream);
 
   const float* x_ = nullptr;
   int64_t tokens_ = 0;
   int64_t cols_ = 0;
+  Producer producer_;
   int64_t moves_ = 0;
   std::vector<std::unique_ptr<Entry>> entries_;
 };

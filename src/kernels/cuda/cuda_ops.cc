@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_error.h"
@@ -172,6 +173,8 @@ class CudaOps::StepWriter {
 
 void CudaOps::begin(const OpsStep& step) {
   status_ = Status::ok();
+  sum_ = {};
+  producer_ = {};
   views_used_ = 0;
   StepWriter writer(step);
   const size_t bytes = std::max<size_t>(writer.size(), 1);
@@ -227,6 +230,7 @@ bool CudaOps::replay() {
 }
 
 void CudaOps::end_pass() {
+  if (status_.is_ok()) flush();
   if (!is_recording_) return;
   is_recording_ = false;
   cudaGraph_t graph = nullptr;
@@ -241,6 +245,7 @@ void CudaOps::end_pass() {
 }
 
 Status CudaOps::finish() {
+  if (status_.is_ok()) flush();
   keep(to_status(cudaGetLastError(), "a step of the GPU"));
   return status_;
 }
@@ -253,10 +258,13 @@ float* CudaOps::buffer(Buffer which, int64_t floats) {
 
 void CudaOps::write(float* to, std::span<const float> from) {
   if (!status_.is_ok()) return;
+  flush();
   keep(device_->write(reinterpret_cast<std::byte*>(to), std::as_bytes(from)));
 }
 
 Status CudaOps::read(const float* from, std::span<float> to) {
+  for (Inputs& inputs : inputs_)
+    inputs.flush(stream_);
   INGOT_TRY(finish());
   return device_->read(reinterpret_cast<const std::byte*>(from), std::as_writable_bytes(to));
 }
@@ -295,7 +303,9 @@ void CudaOps::embed(const EmbeddingTable& table, float factor, float* out, int64
 
 void CudaOps::add_positions(std::span<const float> table, float* x, int64_t dim) {
   const float* own = constant(table);
-  if (status_.is_ok()) add_rows(x, own, step_.position_rows, step_.count, dim, stream_);
+  if (!status_.is_ok()) return;
+  flush();
+  add_rows(x, own, step_.position_rows, step_.count, dim, stream_);
 }
 
 void CudaOps::normalize_rows(const NormOp& norm, const float* x, float* y, int64_t rows,
@@ -303,36 +313,57 @@ void CudaOps::normalize_rows(const NormOp& norm, const float* x, float* y, int64
   const float* weight = constant(norm.weight);
   const float* bias = constant(norm.bias);
   if (!status_.is_ok()) return;
-  cuda::normalize({.is_layer_norm = norm.kind == NormKind::kLayer,
-                   .x = x,
-                   .y = y,
-                   .rows = rows,
-                   .dim = dim,
-                   .eps = norm.eps,
-                   .weight = weight,
-                   .weight_rows = norm.weight.empty() ? 1 : std::ssize(norm.weight) / dim,
-                   .bias = bias,
-                   .residual = residual,
-                   .branch = branch,
-                   .factor = factor},
-                  stream_);
+  producer_.kind = Producer::Kind::kNorm;
+  producer_.norm = {.is_layer_norm = norm.kind == NormKind::kLayer,
+                    .x = x,
+                    .y = y,
+                    .rows = rows,
+                    .dim = dim,
+                    .eps = norm.eps,
+                    .weight = weight,
+                    .weight_rows = norm.weight.empty() ? 1 : std::ssize(norm.weight) / dim,
+                    .bias = bias,
+                    .residual = residual,
+                    .branch = branch,
+                    .factor = factor};
+}
+
+void CudaOps::flush() {
+  if (sum_.y != nullptr) cuda::add_scaled(sum_.y, sum_.x, sum_.factor, sum_.count, stream_);
+  sum_.y = nullptr;
+  producer_.run(stream_);
 }
 
 void CudaOps::normalize(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim) {
+  // A sum that waits is taken in; it has the same rows.
+  if (sum_.y == x && sum_.y != y && sum_.count == rows * dim) {
+    const Sum sum = std::exchange(sum_, {});
+    normalize_rows(norm, x, y, rows, dim, sum.y, sum.x, sum.factor);
+    return;
+  }
+  flush();
   normalize_rows(norm, x, y, rows, dim, nullptr, nullptr, 0);
 }
 
 void CudaOps::add_and_normalize(float* x, const float* branch, float factor, const NormOp& norm,
                                 float* y, int64_t rows, int64_t dim) {
+  flush();
   normalize_rows(norm, x, y, rows, dim, x, branch, factor);
 }
 
 void CudaOps::set_input(InputSlot slot, const float* x, int64_t rows, int64_t cols) {
-  inputs_[static_cast<size_t>(slot)].set(x, rows, cols);
+  Inputs& inputs = inputs_[static_cast<size_t>(slot)];
+  if (producer_.is_pending() && producer_.out() == x && sum_.y == nullptr) {
+    inputs.set(x, rows, cols, std::exchange(producer_, {}));
+    return;
+  }
+  flush();
+  inputs.set(x, rows, cols);
 }
 
 void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs) {
   if (!status_.is_ok()) return;
+  flush();
   Inputs& inputs = inputs_[static_cast<size_t>(slot)];
   for (size_t first = 0; first < outputs.size();) {
     const WeightFacts& facts = weight_of(*outputs[first].linear).facts;
@@ -416,11 +447,14 @@ Status CudaOps::run_wide(Inputs& inputs, const LinearOutput& output) {
 }
 
 void CudaOps::clamp(float* x, float limit, int64_t count) {
-  if (status_.is_ok()) cuda::clamp(x, limit, count, stream_);
+  if (!status_.is_ok()) return;
+  flush();
+  cuda::clamp(x, limit, count, stream_);
 }
 
 void CudaOps::rotate(const RotateOp& op) {
   if (!status_.is_ok()) return;
+  flush();
   const RopeAngles& angles = step_.ropes[op.rope];
   cuda::rotate({.in_halves = angles.pairing == RopePairing::kHalves,
                 .x = op.x,
@@ -444,6 +478,7 @@ void CudaOps::attend(const AttendOp& op) {
   keep(grow(attention_scratch_, static_cast<size_t>(attention_scratch_bytes(
                                     sequences.rows, heads, value_dim, sequences.longest))));
   if (!status_.is_ok()) return;
+  flush();
   const DeviceKv kv{.type = static_cast<KvType>(shape.type),
                     .kv_heads = static_cast<int32_t>(shape.kv_heads),
                     .key_dim = static_cast<int32_t>(shape.key_dim),
@@ -478,21 +513,29 @@ void CudaOps::attend(const AttendOp& op) {
 void CudaOps::activate(Activation activation, const float* gate, const float* up, float* out,
                        int64_t count) {
   if (!status_.is_ok()) return;
-  cuda::activate(static_cast<int>(activation), gate, up, out, count, stream_);
+  flush();
+  producer_.kind = Producer::Kind::kActivation;
+  producer_.activation = {static_cast<int>(activation), gate, up, out};
+  producer_.count = count;
 }
 
 void CudaOps::add_scaled(float* y, const float* x, float factor, int64_t count) {
-  if (status_.is_ok()) cuda::add_scaled(y, x, factor, count, stream_);
+  if (!status_.is_ok()) return;
+  flush();
+  sum_ = {y, x, factor, count};
 }
 
 void CudaOps::copy_rows(RowList rows, const float* x, int64_t dim, float* out) {
   if (!status_.is_ok()) return;
+  flush();
   const auto list = static_cast<size_t>(rows);
   cuda::copy_rows(x, step_.rows[list], step_.row_counts[list], dim, out, stream_);
 }
 
 void CudaOps::finish_logits(float* y, float scale, float cap, int64_t count) {
-  if (status_.is_ok()) cuda::finish_logits(y, scale, cap, count, stream_);
+  if (!status_.is_ok()) return;
+  flush();
+  cuda::finish_logits(y, scale, cap, count, stream_);
 }
 
 }  // namespace ingot::cuda

@@ -58,10 +58,20 @@ class CudaOps final : public Ops {
   void keep(const Status& status);
   // The device's copy of a constant of the host; null of nothing.
   const float* constant(std::span<const float> values);
+  // Ops that wait for the next one, which may take them in; every op but those that do calls it.
+  void flush();
   void normalize_rows(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim,
                       float* residual, const float* branch, float factor);
   Status run_wide(Inputs& inputs, const LinearOutput& output);
   Status run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs);
+
+  // y += factor * x
+  struct Sum {
+    float* y = nullptr;  // null: there is none
+    const float* x = nullptr;
+    float factor = 0;
+    int64_t count = 0;
+  };
 
   // The step as the device has it.
   struct Step {
@@ -103,6 +113,8 @@ class CudaOps final : public Ops {
   CUevent_st* step_sent_ = nullptr;
   std::array<Memory, kBuffers> buffers_;
   std::array<Inputs, 2> inputs_;
+  Producer producer_;
+  Sum sum_;
   std::unordered_map<const float*, Memory> constants_;
   Memory attention_scratch_;
   Memory decoded_;  // a weight's numbers, for products of many tokens

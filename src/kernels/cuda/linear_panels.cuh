@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of all packings of codes. A block of threads has one panel, 16 rows, and up to
 // 8 * kTiles tokens; its warps take blocks of 256 columns in turn, and their sums are added in the
-// order of warps. Lanes are as mma_int8.cuh has them.
+// order of warps. Lanes are as mma_int8.cuh has them. Every warp has a few blocks of weights on
+// their way into its own shared memory: that, not arithmetic, is what keeps the memory bus busy.
 #pragma once
 
 #include <cuda_fp16.h>
 
 #include <cstring>
 
+#include "kernels/cuda/cp_async.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/linear.h"
 #include "kernels/cuda/mma_int8.cuh"
 #include "kernels/cuda/panel_codes.cuh"
@@ -171,6 +174,12 @@ __device__ inline void multiply_run(const BytePair (&w)[2], const BytePair& x, i
   }
 }
 
+constexpr int panel_stages(Packing packing) {
+  constexpr int64_t kBytes = 9 << 10;  // of a warp
+  const int64_t stages = kBytes / shape_of_panel(packing, kBlockColumns).block;
+  return static_cast<int>(stages < 2 ? 2 : (stages > 4 ? 4 : stages));
+}
+
 template <Packing kPacking, int kTiles>
 __global__ void __launch_bounds__(32 * kPanelWarps)
     linear_panels_kernel(const __grid_constant__ LinearParts parts,
@@ -178,7 +187,8 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   using Facts = PackingFacts<kPacking>;
   using Codes = typename Facts::Codes;
   constexpr PanelShape kShape = Facts::kShape;
-  constexpr int kBatch = Codes::kWords > 2 ? 4 : 8;  // runs whose codes are asked for together
+  constexpr int kStages = panel_stages(kPacking);
+  extern __shared__ uint4 stages[];
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const int g = lane / 4;
@@ -196,6 +206,23 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   const int blocks = (runs + 7) / 8;
   const int first_token = blockIdx.x * 8 * kTiles;
 
+  // This warp's blocks, kStages of them on their way.
+  std::byte* const own = reinterpret_cast<std::byte*>(stages) + warp * kStages * kShape.block;
+  const auto own_at = static_cast<uint32_t>(__cvta_generic_to_shared(own));
+  const auto fetch = [&](int block, int stage) {
+    if (block < blocks) {
+      const int bytes = static_cast<int>(kShape.scales + min(8, runs - block * 8) * kShape.run);
+      const std::byte* from = weights + block * kShape.block;
+      for (int at = lane * 16; at < bytes; at += 32 * 16)
+        copy_async(own_at + stage * static_cast<uint32_t>(kShape.block) + at, from + at);
+    }
+    close_copies();
+  };
+#pragma unroll
+  for (int i = 0; i < kStages; ++i)
+    fetch(warp + i * kPanelWarps, i);
+  wait_for_inputs();
+
   TileInput in[kTiles];
 #pragma unroll
   for (int i = 0; i < kTiles; ++i) {
@@ -211,8 +238,11 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   }
 
   float total[kTiles][4] = {};
+  int stage = 0;
   for (int block = warp; block < blocks; block += kPanelWarps) {
-    const std::byte* base = weights + block * kShape.block;
+    wait_for_copies<kStages - 1>();
+    __syncwarp();
+    const std::byte* base = own + stage * kShape.block;
     const auto* codes_at = reinterpret_cast<const uint32_t*>(base + kShape.scales);
     const int count = min(8, runs - block * 8);
     [[maybe_unused]] BlockScale<kPacking> block_scales[2];
@@ -222,22 +252,14 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
       block_scales[1].load(base, g + 8);
     }
 #pragma unroll
-    for (int batch = 0; batch < 8; batch += kBatch) {
-      Codes codes[kBatch][2];
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-        if (batch + i < count) {
-          const uint32_t* run = codes_at + (batch + i) * (kShape.run / 4);
-          codes[i][0].load(run, g, t);
-          codes[i][1].load(run, g + 8, t);
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-        const int run = batch + i;
-        if (run >= count) break;
+    for (int run = 0; run < 8; ++run) {
+      if (run < count) {
+        Codes codes[2];
+        const uint32_t* run_at = codes_at + run * (kShape.run / 4);
+        codes[0].load(run_at, g, t);
+        codes[1].load(run_at, g + 8, t);
         const int column_run = block * 8 + run;
-        const BytePair w[2] = {Facts::values(codes[i][0], t), Facts::values(codes[i][1], t)};
+        const BytePair w[2] = {Facts::values(codes[0], t), Facts::values(codes[1], t)};
         if constexpr (Facts::kInBlocks) {
 #pragma unroll
           for (int tile = 0; tile < kTiles; ++tile) {
@@ -268,8 +290,8 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
           }
           [[maybe_unused]] BytePair low[2];
           if constexpr (Facts::kHasLowLevels) {
-            low[0] = Facts::low_values(codes[i][0], t);
-            low[1] = Facts::low_values(codes[i][1], t);
+            low[0] = Facts::low_values(codes[0], t);
+            low[1] = Facts::low_values(codes[1], t);
           }
 #pragma unroll
           for (int tile = 0; tile < kTiles; ++tile) {
@@ -289,17 +311,17 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
             }
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
-              const GroupScale& own = scale[k / 2];
+              const GroupScale& group = scale[k / 2];
               float& sum = total[tile][k];
               if constexpr (Facts::kHasLowLevels) first[k] = 128 * first[k] + second[k];
-              if constexpr (Facts::kHasZeros) first[k] -= own.zero * sums[k % 2];
-              sum = fmaf(own.scale * x_scales[k % 2], static_cast<float>(first[k]), sum);
+              if constexpr (Facts::kHasZeros) first[k] -= group.zero * sums[k % 2];
+              sum = fmaf(group.scale * x_scales[k % 2], static_cast<float>(first[k]), sum);
               if constexpr (Facts::kInHalves) {
                 sum = fmaf(second_scale[k / 2].scale * x_scales[k % 2],
                            static_cast<float>(second[k]), sum);
               }
               if constexpr (kForm == ScaleForm::kHalvesAndMins) {
-                sum = fmaf(own.min, x_scales[k % 2] * static_cast<float>(sums[k % 2]), sum);
+                sum = fmaf(group.min, x_scales[k % 2] * static_cast<float>(sums[k % 2]), sum);
               }
             }
           }
@@ -325,15 +347,19 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           float& sum = total[tile][k];
-          const Scale& own = block_scales[k / 2];
-          sum = fmaf(own.scale * x_scales[k % 2], static_cast<float>(whole[tile][k]), sum);
+          const Scale& scale = block_scales[k / 2];
+          sum = fmaf(scale.scale * x_scales[k % 2], static_cast<float>(whole[tile][k]), sum);
           if constexpr (Scale::kHasMins) {
-            sum = fmaf(-(own.min_scale * x_scales[k % 2]), static_cast<float>(min_sums[k]), sum);
+            sum = fmaf(-(scale.min_scale * x_scales[k % 2]), static_cast<float>(min_sums[k]), sum);
           }
         }
       }
     }
+    __syncwarp();  // all lanes have read it
+    fetch(block + kStages * kPanelWarps, stage);
+    stage = stage + 1 == kStages ? 0 : stage + 1;
   }
+  let_next_begin();
 
   __shared__ float sums[kPanelWarps][kTiles * 4][32];
 #pragma unroll
@@ -365,14 +391,14 @@ void launch_panels(const LinearParts& parts, const ByteInput& x, Stream stream) 
   int panels = 0;
   for (int i = 0; i < parts.count; ++i)
     panels += (parts.part[i].rows + 15) / 16;
-  if (x.tokens <= 8) {
-    linear_panels_kernel<kPacking, 1><<<dim3(1, panels), 32 * kPanelWarps, 0, stream>>>(parts, x);
-  } else {
-    constexpr int kTiles = 4;
-    const int tiles = (x.tokens + 8 * kTiles - 1) / (8 * kTiles);
-    linear_panels_kernel<kPacking, kTiles>
-        <<<dim3(tiles, panels), 32 * kPanelWarps, 0, stream>>>(parts, x);
-  }
+  const size_t shared = static_cast<size_t>(kPanelWarps * panel_stages(kPacking) *
+                                            PackingFacts<kPacking>::kShape.block);
+  constexpr int kTiles = 4;
+  const bool is_one = x.tokens <= 8;
+  const unsigned tiles = is_one ? 1 : (x.tokens + 8 * kTiles - 1) / (8 * kTiles);
+  const LaunchShape shape{dim3(tiles, panels), 32 * kPanelWarps, shared};
+  launch_early(is_one ? linear_panels_kernel<kPacking, 1> : linear_panels_kernel<kPacking, kTiles>,
+               shape, stream, parts, x);
 }
 
 }  // namespace ingot::cuda

@@ -6,7 +6,9 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include "kernels/cuda/cp_async.cuh"
 #include "kernels/cuda/decode.h"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/linear.h"
 
 namespace ingot::cuda {
@@ -56,6 +58,10 @@ __device__ inline Place find_place(const LinearParts& parts, int rows_each) {
   return {index, tile * rows_each};
 }
 
+constexpr int row_stages(bool is_e4m3) {
+  return is_e4m3 ? 5 : 3;
+}
+
 template <class Input, bool kIsE4m3, int kTiles>
 __global__ void __launch_bounds__(32 * kWarps)
     linear_rows_kernel(const __grid_constant__ LinearParts parts,
@@ -76,6 +82,29 @@ __global__ void __launch_bounds__(32 * kWarps)
   const int row1 = min(place.first_row + g + 8, part.rows - 1);
   const std::byte* w0 = part.weights + row0 * part.stride;
   const std::byte* w1 = part.weights + row1 * part.stride;
+  const int chunks = (cols + kChunk - 1) / kChunk;
+  // Every lane fetches what it will read itself: [stage][row, piece][lane] of 16 bytes.
+  extern __shared__ uint4 stages[];
+  constexpr int kStages = row_stages(kIsE4m3);
+  constexpr int kStageWords = 2 * kPieces * 32;
+  uint4* const own = stages + warp * kStages * kStageWords + lane;
+  const auto own_at = static_cast<uint32_t>(__cvta_generic_to_shared(own));
+  const auto fetch = [&](int chunk, int stage) {
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) {
+      const int col = chunk * kChunk + i * 4 * kPiece + t * kPiece;
+      const bool is_in = chunk < chunks && col < cols;
+      const int64_t at = is_in ? col * kElement : 0;
+      const uint32_t to = own_at + (stage * kStageWords + i * 32) * 16;
+      copy_async_or_zero(to, w0 + at, is_in);
+      copy_async_or_zero(to + kPieces * 32 * 16, w1 + at, is_in);
+    }
+    close_copies();
+  };
+#pragma unroll
+  for (int i = 0; i < kStages; ++i)
+    fetch(warp + i * kWarps, i);
+  wait_for_inputs();
   const Input* inputs[kTiles];
 #pragma unroll
   for (int i = 0; i < kTiles; ++i) {
@@ -84,16 +113,17 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 
   float total[kTiles][4] = {};
-  const int chunks = (cols + kChunk - 1) / kChunk;
+  int stage = 0;
   for (int chunk = warp; chunk < chunks; chunk += kWarps) {
+    wait_for_copies<kStages - 1>();
     uint4 words[2][kPieces];
 #pragma unroll
     for (int i = 0; i < kPieces; ++i) {
-      const int col = chunk * kChunk + i * 4 * kPiece + t * kPiece;
-      const bool is_in = col < cols;
-      words[0][i] = is_in ? __ldg(reinterpret_cast<const uint4*>(w0 + col * kElement)) : uint4{};
-      words[1][i] = is_in ? __ldg(reinterpret_cast<const uint4*>(w1 + col * kElement)) : uint4{};
+      words[0][i] = own[stage * kStageWords + i * 32];
+      words[1][i] = own[stage * kStageWords + (kPieces + i) * 32];
     }
+    fetch(chunk + kStages * kWarps, stage);
+    stage = stage + 1 == kStages ? 0 : stage + 1;
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       float sum[4] = {};
@@ -138,6 +168,7 @@ __global__ void __launch_bounds__(32 * kWarps)
       }
     }
   }
+  let_next_begin();
 
   __shared__ float sums[kWarps][kTiles * 4][32];
 #pragma unroll
@@ -217,14 +248,15 @@ void launch_exact(const LinearParts& parts, const FloatInput& x, Stream stream) 
 
 template <class Input, bool kIsE4m3>
 void launch_rows(const LinearParts& parts, const FloatInput& x, Stream stream) {
-  const int tiles = tiles_of(parts, 16);
-  if (x.tokens <= 8) {
-    linear_rows_kernel<Input, kIsE4m3, 1><<<dim3(1, tiles), 32 * kWarps, 0, stream>>>(parts, x);
-  } else {
-    constexpr int kTiles = 4;
-    const dim3 grid((x.tokens + 8 * kTiles - 1) / (8 * kTiles), tiles);
-    linear_rows_kernel<Input, kIsE4m3, kTiles><<<grid, 32 * kWarps, 0, stream>>>(parts, x);
-  }
+  constexpr size_t kStageBytes = 16 * kChunk * (kIsE4m3 ? 1 : 2);  // a warp's rows and columns
+  const size_t shared = kWarps * row_stages(kIsE4m3) * kStageBytes;
+  constexpr int kTiles = 4;
+  const bool is_one = x.tokens <= 8;
+  const unsigned tiles = is_one ? 1 : (x.tokens + 8 * kTiles - 1) / (8 * kTiles);
+  const LaunchShape shape{dim3(tiles, tiles_of(parts, 16)), 32 * kWarps, shared};
+  launch_early(
+      is_one ? linear_rows_kernel<Input, kIsE4m3, 1> : linear_rows_kernel<Input, kIsE4m3, kTiles>,
+      shape, stream, parts, x);
 }
 
 template <class Element>

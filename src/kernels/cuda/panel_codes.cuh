@@ -68,21 +68,21 @@ struct RunCodes {
   __device__ void load(const uint32_t* run, int row, int t) {
     run += row;
     if constexpr (kBits == 8) {
-      words[0] = __ldg(run + 16 * (kInHalves ? t : 2 * t));
-      words[1] = __ldg(run + 16 * (kInHalves ? 4 + t : 2 * t + 1));
+      words[0] = *(run + 16 * (kInHalves ? t : 2 * t));
+      words[1] = *(run + 16 * (kInHalves ? 4 + t : 2 * t + 1));
       return;
     }
     if constexpr (kHasFour) {
-      words[0] = __ldg(run + 16 * (kInHalves ? t / 2 : t));
-      if constexpr (kInHalves) words[1] = __ldg(run + 16 * (2 + t / 2));
+      words[0] = *(run + 16 * (kInHalves ? t / 2 : t));
+      if constexpr (kInHalves) words[1] = *(run + 16 * (2 + t / 2));
       run += 16 * 4;
     }
     if constexpr (kHasTwo) {
-      words[kTwoAt] = __ldg(run + (kInHalves ? 0 : 16 * (t / 2)));
-      if constexpr (kInHalves) words[kTwoAt + 1] = __ldg(run + 16);
+      words[kTwoAt] = *(run + (kInHalves ? 0 : 16 * (t / 2)));
+      if constexpr (kInHalves) words[kTwoAt + 1] = *(run + 16);
       run += 16 * 2;
     }
-    if constexpr (kHasOne) words[kOneAt] = __ldg(run);
+    if constexpr (kHasOne) words[kOneAt] = *run;
   }
 
   // The codes as they are stored, from zero up.

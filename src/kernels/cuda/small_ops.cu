@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/small_ops.h"
-#include "kernels/elementwise_kind.h"
 
 namespace ingot::cuda {
 namespace {
@@ -61,28 +61,6 @@ __global__ void rotate_kernel(const __grid_constant__ RotateRows args) {
   const float b = second;
   first = a * cos - b * sin;
   second = b * cos + a * sin;
-}
-
-__device__ inline float activated(Activation kind, float x) {
-  switch (kind) {
-    case Activation::kSilu:
-      return x / (1.0f + expf(-x));
-    case Activation::kGelu:
-      return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));
-    case Activation::kGeluTanh: {
-      const float inner = 0.79788456080286536f * (x + 0.044715f * x * x * x);
-      return 0.5f * x * (1.0f + tanhf(inner));
-    }
-    case Activation::kGeluQuick:
-      return x / (1.0f + expf(-1.702f * x));
-    case Activation::kRelu:
-      return fmaxf(x, 0.0f);
-    case Activation::kReluSquared: {
-      const float positive = fmaxf(x, 0.0f);
-      return positive * positive;
-    }
-  }
-  return x;
 }
 
 __global__ void activate_kernel(Activation kind, const float* gate, const float* up, float* out,
