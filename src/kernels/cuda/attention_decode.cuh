@@ -15,6 +15,7 @@
 #include "kernels/cuda/attention_device.cuh"
 #include "kernels/cuda/attention_paths.h"
 #include "kernels/cuda/cp_async.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/mma.cuh"
 
 namespace ingot::cuda {
@@ -589,6 +590,8 @@ template <KvType kType, int kDim, int kTiles>
 __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? (kTiles == 1 ? 3 : 2) : 1)
     attend_decode(const __grid_constant__ AttentionStep step) {
   extern __shared__ __align__(128) uint8_t memory[];
+  wait_for_inputs();
+  let_next_begin();
   Decode<kType, kDim, kTiles>(step, memory).run();
 }
 
@@ -605,11 +608,10 @@ void launch_decode_tiles(const AttentionArgs& args, TokenRange tokens, int64_t q
       static_cast<int64_t>(step.row_blocks) * args.kv.kv_heads * args.sequences.sequences;
   step.splits = plan_splits(args, tokens, Shape::kSplit, blocks, kDecodeBusyBlocks);
   const auto kernel = attend_decode<kType, kDim, kTiles>;
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::kBytes);
   const dim3 grid(
       static_cast<unsigned>(step.row_blocks) * static_cast<unsigned>(step.splits.shares),
       static_cast<unsigned>(args.kv.kv_heads), static_cast<unsigned>(args.sequences.sequences));
-  kernel<<<grid, kDecodeThreads, Shape::kBytes, stream>>>(step);
+  launch_early(kernel, {grid, kDecodeThreads, Shape::kBytes}, stream, step);
   if (step.splits.values != nullptr) launch_join(step, stream);
 }
 

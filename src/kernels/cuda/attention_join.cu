@@ -5,6 +5,7 @@
 // as joining one after the other, without its chain of exponentials.
 #include "kernels/cuda/attention_device.cuh"
 #include "kernels/cuda/attention_paths.h"
+#include "kernels/cuda/launch.cuh"
 
 namespace ingot::cuda {
 namespace {
@@ -16,6 +17,8 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ float warp_largest[kThreads / 32];
   __shared__ Share shares[kThreads];
   __shared__ float sums[kThreads];
+  wait_for_inputs();
+  let_next_begin();
   const AttentionArgs& args = step.args;
   const DeviceSequences& sequences = args.sequences;
   const Splits& splits = step.splits;
@@ -90,7 +93,7 @@ __global__ void __launch_bounds__(kThreads)
 void launch_join(const AttentionStep& step, Stream stream) {
   const dim3 grid(static_cast<unsigned>(step.splits.slots), static_cast<unsigned>(step.args.heads),
                   static_cast<unsigned>((step.args.kv.value_dim + kThreads - 1) / kThreads));
-  join_splits<<<grid, kThreads, 0, stream>>>(step);
+  launch_early(join_splits, {grid, kThreads}, stream, step);
 }
 
 }  // namespace ingot::cuda

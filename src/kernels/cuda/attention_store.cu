@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/attention_device.cuh"
 #include "kernels/cuda/attention_paths.h"
+#include "kernels/cuda/launch.cuh"
 
 namespace ingot::cuda {
 namespace {
@@ -157,6 +158,8 @@ __device__ void store_row(KvType type, const float* from, int dim, int lane, std
 template <int kCount>
 __global__ void __launch_bounds__(kWarps * 32)
     store_rows(const __grid_constant__ StoreParams params) {
+  wait_for_inputs();
+  let_next_begin();
   const StoreKvArgs& args = params.args;
   const DeviceSequences& sequences = args.sequences;
   const int lane = threadIdx.x % 32;
@@ -193,11 +196,11 @@ void store_kv(const StoreKvArgs& args, Stream stream) {
   const auto blocks = static_cast<unsigned>((items + kWarps - 1) / kWarps);
   const int dim = args.kv.key_dim > args.kv.value_dim ? args.kv.key_dim : args.kv.value_dim;
   if (dim <= 128)
-    store_rows<4><<<blocks, kWarps * 32, 0, stream>>>(params);
+    launch_early(store_rows<4>, {dim3(blocks), kWarps * 32}, stream, params);
   else if (dim <= 256)
-    store_rows<8><<<blocks, kWarps * 32, 0, stream>>>(params);
+    launch_early(store_rows<8>, {dim3(blocks), kWarps * 32}, stream, params);
   else
-    store_rows<32><<<blocks, kWarps * 32, 0, stream>>>(params);
+    launch_early(store_rows<32>, {dim3(blocks), kWarps * 32}, stream, params);
 }
 
 }  // namespace ingot::cuda

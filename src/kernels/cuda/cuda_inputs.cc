@@ -137,22 +137,22 @@ void Inputs::pack(const PackedRows& out, const InputRows& in, Stream stream) {
 
 Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
   const bool in_blocks = entry.form == InputForm::kBytes256;
-  const int64_t stride = round_up(cols_, kByteColumns);
-  const int64_t groups = stride / (in_blocks ? 256 : 32);
-  const auto tokens = static_cast<size_t>(tokens_);
-  INGOT_TRY(grow(entry.codes, tokens * static_cast<size_t>(stride)));
-  INGOT_TRY(grow(entry.scales, tokens * static_cast<size_t>(groups) * sizeof(float)));
-  const auto sums16 = tokens * static_cast<size_t>(stride / 16) * sizeof(int16_t);
+  const auto runs = static_cast<size_t>(round_up(cols_, kByteColumns) / 32);
+  const size_t groups = in_blocks ? runs / 8 : runs;
+  const auto places = static_cast<size_t>(round_up(tokens_, kTileTokens));
+  INGOT_TRY(grow(entry.codes, places * runs * 32));
+  INGOT_TRY(grow(entry.scales, places * groups * sizeof(float)));
+  const size_t sums16 = places * runs * 2 * sizeof(int16_t);
   INGOT_TRY(grow(entry.sums, sums16 + sums16 / 2));
   const ByteRows out{.codes = reinterpret_cast<int8_t*>(entry.codes.data()),
-                     .stride = stride,
                      .scales = reinterpret_cast<float*>(entry.scales.data()),
-                     .groups = groups,
                      .sums16 = reinterpret_cast<int16_t*>(entry.sums.data()),
-                     .sums32 = reinterpret_cast<int16_t*>(entry.sums.data() + sums16)};
+                     .sums32 = reinterpret_cast<int16_t*>(entry.sums.data() + sums16),
+                     .runs = static_cast<int32_t>(runs),
+                     .groups = static_cast<int32_t>(groups)};
   entry.prepared = {};
   if (!in_blocks && entry.quant.kind == InputKind::kInt8) {
-    INGOT_TRY(grow(entry.shifts, tokens * sizeof(float)));
+    INGOT_TRY(grow(entry.shifts, static_cast<size_t>(tokens_) * sizeof(float)));
     auto* shifts = reinterpret_cast<float*>(entry.shifts.data());
     pack_int8(in, entry.quant, out, shifts, stream);
     if (entry.quant.has_zero()) entry.prepared.shifts = shifts;
@@ -162,8 +162,8 @@ Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
   } else {
     pack_bytes(in, in_blocks, out, stream);
   }
-  entry.prepared.bytes = {out.codes,  out.stride, out.scales, out.groups,
-                          out.sums16, out.sums32, in.tokens};
+  entry.prepared.bytes = {out.codes, out.scales, out.sums16, out.sums32,
+                          out.runs,  out.groups, in.tokens};
   return Status::ok();
 }
 

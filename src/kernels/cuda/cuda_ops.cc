@@ -175,6 +175,7 @@ void CudaOps::begin(const OpsStep& step) {
   status_ = Status::ok();
   sum_ = {};
   producer_ = {};
+  rotation_.reset();
   views_used_ = 0;
   StepWriter writer(step);
   const size_t bytes = std::max<size_t>(writer.size(), 1);
@@ -332,6 +333,7 @@ void CudaOps::flush() {
   if (sum_.y != nullptr) cuda::add_scaled(sum_.y, sum_.x, sum_.factor, sum_.count, stream_);
   sum_.y = nullptr;
   producer_.run(stream_);
+  if (rotation_) rotate_both(*std::exchange(rotation_, {}), nullptr);
 }
 
 void CudaOps::normalize(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim) {
@@ -454,13 +456,23 @@ void CudaOps::clamp(float* x, float limit, int64_t count) {
 
 void CudaOps::rotate(const RotateOp& op) {
   if (!status_.is_ok()) return;
+  const bool goes_along = rotation_ && rotation_->rope == op.rope &&
+                          rotation_->head_dim == op.head_dim && rotation_->x != op.x;
+  if (goes_along) {
+    rotate_both(*std::exchange(rotation_, {}), &op);
+    return;
+  }
   flush();
-  const RopeAngles& angles = step_.ropes[op.rope];
+  rotation_ = op;
+}
+
+void CudaOps::rotate_both(const RotateOp& first, const RotateOp* second) {
+  const RopeAngles& angles = step_.ropes[first.rope];
   cuda::rotate({.in_halves = angles.pairing == RopePairing::kHalves,
-                .x = op.x,
-                .token_stride = op.heads * op.head_dim,
-                .heads = static_cast<int32_t>(op.heads),
-                .head_dim = static_cast<int32_t>(op.head_dim),
+                .x = {first.x, second == nullptr ? nullptr : second->x},
+                .heads = {static_cast<int32_t>(first.heads),
+                          second == nullptr ? 0 : static_cast<int32_t>(second->heads)},
+                .head_dim = static_cast<int32_t>(first.head_dim),
                 .pairs = static_cast<int32_t>(angles.pairs),
                 .cos = angles.cos,
                 .sin = angles.sin,

@@ -7,6 +7,7 @@
 #include <compare>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +61,7 @@ class CudaOps final : public Ops {
   const float* constant(std::span<const float> values);
   // Ops that wait for the next one, which may take them in; every op but those that do calls it.
   void flush();
+  void rotate_both(const RotateOp& first, const RotateOp* second);
   void normalize_rows(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim,
                       float* residual, const float* branch, float factor);
   Status run_wide(Inputs& inputs, const LinearOutput& output);
@@ -115,6 +117,7 @@ class CudaOps final : public Ops {
   std::array<Inputs, 2> inputs_;
   Producer producer_;
   Sum sum_;
+  std::optional<RotateOp> rotation_;
   std::unordered_map<const float*, Memory> constants_;
   Memory attention_scratch_;
   Memory decoded_;  // a weight's numbers, for products of many tokens

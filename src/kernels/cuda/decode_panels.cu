@@ -53,7 +53,7 @@ __device__ inline void lines_of(const std::byte* base, int run, int row, Line (&
   }
 }
 
-// The lane's eight numbers of one row and run.
+// The lane's eight numbers of one row and run: columns 8t ...
 template <Packing kPacking>
 __device__ inline void numbers_of(const std::byte* base, int run, int row, int t, float scale,
                                   float (&out)[8]) {
@@ -63,32 +63,25 @@ __device__ inline void numbers_of(const std::byte* base, int run, int row, int t
                  run * (Facts::kShape.run / 4),
              row, t);
   const BytePair bytes = Facts::values(codes, t);
+  [[maybe_unused]] const BytePair low = Facts::low_values(codes);
   Line lines[2];
   lines_of<kPacking>(base, run, row, lines);
+  const Line line = t < 2 ? lines[0] : lines[1];
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  for (int word = 0; word < 2; ++word) {
     float numbers[4];
-    unpack<Facts::kIsSigned>(half == 0 ? bytes.low : bytes.high, numbers);
+    unpack<Facts::kIsSigned>(word == 0 ? bytes.low : bytes.high, numbers);
     if constexpr (Facts::kHasLowLevels) {
-      const BytePair low = Facts::low_values(codes, t);
       float parts[4];
-      unpack<true>(half == 0 ? low.low : low.high, parts);
+      unpack<true>(word == 0 ? low.low : low.high, parts);
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         numbers[i] = 128 * numbers[i] + parts[i];
     }
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      out[half * 4 + i] =
-          scale * fmaf(lines[half].scale, numbers[i] - lines[half].zero, lines[half].min);
-    }
+    for (int i = 0; i < 4; ++i)
+      out[word * 4 + i] = scale * fmaf(line.scale, numbers[i] - line.zero, line.min);
   }
-}
-
-// Where they belong: columns of the run.
-template <Packing kPacking>
-__device__ inline int column_of(int t, int i) {
-  return PackingFacts<kPacking>::kInHalves ? i / 4 * 16 + 4 * t + i % 4 : 8 * t + i;
 }
 
 template <Packing kPacking>
@@ -115,12 +108,7 @@ __global__ void decode_matrix(const std::byte* panels, int64_t stride, int rows,
     __nv_bfloat16* to =
         out + static_cast<int64_t>(panel * 16 + row) * cols + block * 256 + run * 32;
     const auto* words = reinterpret_cast<const uint32_t*>(packed);
-    if constexpr (PackingFacts<kPacking>::kInHalves) {
-      *reinterpret_cast<uint2*>(to + 4 * t) = make_uint2(words[0], words[1]);
-      *reinterpret_cast<uint2*>(to + 16 + 4 * t) = make_uint2(words[2], words[3]);
-    } else {
-      *reinterpret_cast<uint4*>(to + 8 * t) = make_uint4(words[0], words[1], words[2], words[3]);
-    }
+    *reinterpret_cast<uint4*>(to + 8 * t) = make_uint4(words[0], words[1], words[2], words[3]);
   }
 }
 
@@ -141,7 +129,7 @@ __global__ void gather_rows(const std::byte* panels, int64_t stride, int cols, f
   float* to = out + static_cast<int64_t>(blockIdx.y) * cols + first;
 #pragma unroll
   for (int i = 0; i < 8; ++i)
-    to[column_of<kPacking>(t, i)] = numbers[i] * factor;
+    to[8 * t + i] = numbers[i] * factor;
 }
 
 struct DecodeMatrix {

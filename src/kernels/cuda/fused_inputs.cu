@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 
 #include "kernels/cuda/activation.cuh"
+#include "kernels/cuda/byte_rows.cuh"
 #include "kernels/cuda/fused_inputs.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/reduce.cuh"
@@ -76,21 +77,18 @@ __device__ inline void pack_8(const float (&values)[8], int64_t token, int block
       words[i / 4] |= (static_cast<uint32_t>(code) & 0xFF) << (8 * (i % 4));
     }
     const ByteRows& bytes = out.bytes;
-    *reinterpret_cast<uint2*>(bytes.codes + token * bytes.stride + block * kColumns + lane * 8) =
+    *reinterpret_cast<uint2*>(codes_at(bytes, token, block * 8 + lane / 4) + lane % 4 * 8) =
         make_uint2(words[0], words[1]);
     sum += __shfl_xor_sync(0xFFFFFFFF, sum, 1);
-    if (lane % 2 == 0) {
-      bytes.sums16[token * (bytes.stride / 16) + block * 16 + lane / 2] = static_cast<int16_t>(sum);
-    }
+    if (lane % 2 == 0) sum16_at(bytes, token, block * 16 + lane / 2) = static_cast<int16_t>(sum);
     sum += __shfl_xor_sync(0xFFFFFFFF, sum, 2);
-    if (lane % 4 == 0)
-      bytes.sums32[token * (bytes.stride / 32) + block * 8 + lane / 4] = static_cast<int16_t>(sum);
+    if (lane % 4 == 0) sum32_at(bytes, token, block * 8 + lane / 4) = static_cast<int16_t>(sum);
     const float scale =
         is_finite ? (is_usable ? largest / 127.0f : 0.0f) : __uint_as_float(0x7FC00000);
     if constexpr (kKind == Kind::kBytes256) {
-      if (lane == 0) bytes.scales[token * bytes.groups + block] = scale;
+      if (lane == 0) scale_at(bytes, token, block) = scale;
     } else {
-      if (lane % 4 == 0) bytes.scales[token * bytes.groups + block * 8 + lane / 4] = scale;
+      if (lane % 4 == 0) scale_at(bytes, token, block * 8 + lane / 4) = scale;
     }
   }
 }

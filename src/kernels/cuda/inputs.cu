@@ -3,6 +3,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include "kernels/cuda/byte_rows.cuh"
 #include "kernels/cuda/inputs.h"
 #include "kernels/cuda/reduce.cuh"
 
@@ -27,11 +28,9 @@ __device__ inline uint32_t magnitude_bits(float value) {
 __device__ inline void write_sums(const ByteRows& out, int token, int col, int code) {
   const int lane = threadIdx.x % 32;
   int sum = warp_reduce(code, Add{}, 16);
-  if (lane % 16 == 0) {
-    out.sums16[token * (out.stride / 16) + col / 16 + lane / 16] = static_cast<int16_t>(sum);
-  }
+  if (lane % 16 == 0) sum16_at(out, token, col / 16 + lane / 16) = static_cast<int16_t>(sum);
   sum += __shfl_xor_sync(0xFFFFFFFF, sum, 16);
-  if (lane == 0) out.sums32[token * (out.stride / 32) + col / 32] = static_cast<int16_t>(sum);
+  if (lane == 0) sum32_at(out, token, col / 32) = static_cast<int16_t>(sum);
 }
 
 // A warp has 256 columns: eight groups of 32, or one.
@@ -41,7 +40,7 @@ __global__ void pack_bytes_kernel(const __grid_constant__ InputRows in,
   const int token = blockIdx.y;
   const int lane = threadIdx.x % 32;
   const int block = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
-  if (block * 256 >= out.stride) return;
+  if (block * 8 >= out.runs) return;
   float values[8];
   uint32_t largest_bits[8];
   uint32_t block_bits = 0;
@@ -60,13 +59,13 @@ __global__ void pack_bytes_kernel(const __grid_constant__ InputRows in,
     const float inverse = is_usable ? 127.0f / largest : 0.0f;
     const int code = is_usable ? __float2int_rn(values[i] * inverse) : 0;
     const int col = block * 256 + i * 32;
-    out.codes[token * out.stride + col + lane] = static_cast<int8_t>(code);
+    codes_at(out, token, col / 32)[lane] = static_cast<int8_t>(code);
     write_sums(out, token, col, code);
     const float scale =
         is_finite ? (is_usable ? largest / 127.0f : 0.0f) : __uint_as_float(0x7FC00000);
     if (lane == 0 && (!kInBlocks || i == 0)) {
-      const int64_t group = kInBlocks ? block : col / 32;
-      if (group < out.groups) out.scales[token * out.groups + group] = scale;
+      const int group = kInBlocks ? block : col / 32;
+      if (group < out.groups) scale_at(out, token, group) = scale;
     }
   }
 }
@@ -134,17 +133,17 @@ __global__ void pack_int8_kernel(const __grid_constant__ InputRows in,
   const int token = blockIdx.x;
   const Scale scale = scale_of(in, quant, token, 0, static_cast<int>(in.cols));
   if (threadIdx.x == 0) shifts[token] = scale.scale * scale.zero;
-  for (int col = threadIdx.x; col < out.stride; col += kThreads) {
+  for (int col = threadIdx.x; col < out.runs * 32; col += kThreads) {
     int code = 0;
     if (col < in.cols) {
       const float value = scale.is_usable ? int8_code(input_at(in, token, col), scale) : scale.zero;
       code = static_cast<int>(value);
     }
-    out.codes[token * out.stride + col] = static_cast<int8_t>(code);
+    codes_at(out, token, col / 32)[col % 32] = static_cast<int8_t>(code);
     const int first = col - static_cast<int>(threadIdx.x % 32);
     write_sums(out, token, first, code);
     if (threadIdx.x % 32 == 0 && first / 32 < out.groups)
-      out.scales[token * out.groups + first / 32] = scale.scale;
+      scale_at(out, token, first / 32) = scale.scale;
   }
 }
 
@@ -224,7 +223,7 @@ void launch_floats(const InputRows& in, void* out, int64_t stride, Stream stream
 }  // namespace
 
 void pack_bytes(const InputRows& in, bool in_blocks, const ByteRows& out, Stream stream) {
-  const int64_t blocks = out.stride / 256;
+  const int64_t blocks = out.runs / 8;
   const dim3 grid(static_cast<unsigned>((blocks + 7) / 8), static_cast<unsigned>(in.tokens));
   if (in_blocks) {
     pack_bytes_kernel<true><<<grid, kThreads, 0, stream>>>(in, out);

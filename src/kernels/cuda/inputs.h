@@ -22,11 +22,11 @@ struct InputRows {
 // ByteInput's arrays, to be filled.
 struct ByteRows {
   int8_t* codes;
-  int64_t stride;
   float* scales;
-  int64_t groups;
   int16_t* sums16;
   int16_t* sums32;
+  int32_t runs;
+  int32_t groups;
 };
 // Groups of 32 columns, or of 256 where `in_blocks`.
 void pack_bytes(const InputRows& in, bool in_blocks, const ByteRows& out, Stream stream);

@@ -13,16 +13,19 @@
 namespace ingot::cuda {
 
 // Inputs as bytes: value = scale * code. Groups are of 32 columns, or of 256 for packings in
-// blocks.
+// blocks. Everything lies in tiles of eight tokens, in the order in which lanes of a warp read it
+// (lane (g, t) of mma_int8.cuh); where the last tile has fewer tokens, the others' places hold
+// anything.
 struct ByteInput {
-  const int8_t* codes;  // [tokens, stride]
-  int64_t stride;       // bytes: columns rounded up to 256
-  const float* scales;  // [tokens, groups]
-  int64_t groups;
-  const int16_t* sums16;  // [tokens, stride / 16]: of 16 codes each
-  const int16_t* sums32;  // [tokens, stride / 32]
+  const int8_t* codes;    // [tiles][runs of 32 columns][8 tokens][32]
+  const float* scales;    // [tiles][groups][8]
+  const int16_t* sums16;  // [tiles][runs * 2][8]: of 16 codes each
+  const int16_t* sums32;  // [tiles][runs][8]
+  int32_t runs;           // columns / 32, rounded up to 8
+  int32_t groups;
   int32_t tokens;
 };
+inline constexpr int kTileTokens = 8;
 
 enum class ElementType : uint8_t { kF32, kF16, kBF16, kE4M3 };
 

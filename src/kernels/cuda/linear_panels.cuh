@@ -125,8 +125,7 @@ struct BlockScale {
 
  private:
   static __device__ uint32_t spread(const std::byte* line, int row) {
-    const uint32_t two = load_as<uint16_t>(line + 2 * row);
-    return (two & 0xFF) | ((two >> 8) << 16);
+    return __byte_perm(load_as<uint16_t>(line + 2 * row), 0, 0x4140);
   }
   static __device__ uint32_t spread_signed(const std::byte* line, int row) {
     const int two = load_as<uint16_t>(line + 2 * row);
@@ -144,33 +143,22 @@ struct BlockScale {
 // --- the kernel ----------------------------------------------------------------------------------
 
 struct TileInput {
-  const int8_t* codes;   // of this lane's token, g
-  const float* scales0;  // of its two tokens of sums, 2t and 2t + 1
-  const float* scales1;
-  const int16_t* sums0;
-  const int16_t* sums1;
+  const uint2* codes;    // of this lane, a run every 32
+  const float2* scales;  // of its two tokens of sums, 2t and 2t + 1, a group every 4
+  const short2* sums;
 };
-
-template <bool kInHalves>
-__device__ inline BytePair input_bytes(const int8_t* codes, int run, int t) {
-  if constexpr (kInHalves) {
-    return {*reinterpret_cast<const uint32_t*>(codes + run * 32 + 4 * t),
-            *reinterpret_cast<const uint32_t*>(codes + run * 32 + 16 + 4 * t)};
-  } else {
-    const uint2 both = *reinterpret_cast<const uint2*>(codes + run * 32 + 8 * t);
-    return {both.x, both.y};
-  }
-}
 
 // Products of one run: of whole runs in first, of halves in first and second.
 template <class Facts>
-__device__ inline void multiply_run(const BytePair (&w)[2], const BytePair& x, int (&first)[4],
-                                    int (&second)[4]) {
-  if constexpr (Facts::kInHalves) {
-    multiply_16<Facts::kIsSigned>(first, w[0].low, w[1].low, x.low);
-    multiply_16<Facts::kIsSigned>(second, w[0].high, w[1].high, x.high);
+__device__ inline void multiply_run(const BytePair (&w)[2], const uint2& x, bool is_first_half,
+                                    int (&first)[4], int (&second)[4]) {
+  if constexpr (Facts::kInHalves) {  // the other half's inputs are zeros
+    multiply_32<Facts::kIsSigned>(first, w[0].low, w[1].low, w[0].high, w[1].high,
+                                  is_first_half ? x.x : 0, is_first_half ? x.y : 0);
+    multiply_32<Facts::kIsSigned>(second, w[0].low, w[1].low, w[0].high, w[1].high,
+                                  is_first_half ? 0 : x.x, is_first_half ? 0 : x.y);
   } else {
-    multiply_32<Facts::kIsSigned>(first, w[0].low, w[1].low, w[0].high, w[1].high, x.low, x.high);
+    multiply_32<Facts::kIsSigned>(first, w[0].low, w[1].low, w[0].high, w[1].high, x.x, x.y);
   }
 }
 
@@ -180,12 +168,15 @@ constexpr int panel_stages(Packing packing) {
   return static_cast<int>(stages < 2 ? 2 : (stages > 4 ? 4 : stages));
 }
 
-template <Packing kPacking, int kTiles>
+// kTiles 0: one token alone, of which half the sums are.
+template <Packing kPacking, int kTilesOrOne>
 __global__ void __launch_bounds__(32 * kPanelWarps)
     linear_panels_kernel(const __grid_constant__ LinearParts parts,
                          const __grid_constant__ ByteInput x) {
   using Facts = PackingFacts<kPacking>;
   using Codes = typename Facts::Codes;
+  constexpr int kTiles = kTilesOrOne == 0 ? 1 : kTilesOrOne;
+  constexpr int kStep = kTilesOrOne == 0 ? 2 : 1;  // from one sum that counts to the next
   constexpr PanelShape kShape = Facts::kShape;
   constexpr int kStages = panel_stages(kPacking);
   extern __shared__ uint4 stages[];
@@ -226,16 +217,16 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   TileInput in[kTiles];
 #pragma unroll
   for (int i = 0; i < kTiles; ++i) {
-    // Tokens past the last read the last one's; what they give is not written.
-    const int last = x.tokens - 1;
-    const int own = min(first_token + 8 * i + g, last);
-    const int token0 = min(first_token + 8 * i + 2 * t, last);
-    const int token1 = min(first_token + 8 * i + 2 * t + 1, last);
-    const int64_t sums = x.stride / (Facts::kInHalves ? 16 : 32);
-    const int16_t* all_sums = Facts::kInHalves ? x.sums16 : x.sums32;
-    in[i] = {x.codes + own * x.stride, x.scales + token0 * x.groups, x.scales + token1 * x.groups,
-             all_sums + token0 * sums, all_sums + token1 * sums};
+    // Tiles past the last read the last one's; what they give is not written.
+    const int64_t tile =
+        min(blockIdx.x * kTiles + i, (x.tokens + kTileTokens - 1) / kTileTokens - 1);
+    constexpr int kSums = Facts::kInHalves ? 2 : 1;
+    const int16_t* sums = Facts::kInHalves ? x.sums16 : x.sums32;
+    in[i].codes = reinterpret_cast<const uint2*>(x.codes + tile * x.runs * 256) + lane;
+    in[i].scales = reinterpret_cast<const float2*>(x.scales + tile * x.groups * 8) + t;
+    in[i].sums = reinterpret_cast<const short2*>(sums + tile * x.runs * kSums * 8) + t;
   }
+  [[maybe_unused]] const bool is_first_half = t < 2;
 
   float total[kTiles][4] = {};
   int stage = 0;
@@ -263,12 +254,12 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
         if constexpr (Facts::kInBlocks) {
 #pragma unroll
           for (int tile = 0; tile < kTiles; ++tile) {
-            const BytePair bytes = input_bytes<Facts::kInHalves>(in[tile].codes, column_run, t);
+            const uint2 bytes = in[tile].codes[column_run * 32];
             int first[4] = {};
             int second[4] = {};
-            multiply_run<Facts>(w, bytes, first, second);
+            multiply_run<Facts>(w, bytes, is_first_half, first, second);
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
+            for (int k = 0; k < 4; k += kStep) {
               const BlockScale<kPacking>& scale = block_scales[k / 2];
               if constexpr (Facts::kInHalves) {
                 whole[tile][k] +=
@@ -290,27 +281,29 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
           }
           [[maybe_unused]] BytePair low[2];
           if constexpr (Facts::kHasLowLevels) {
-            low[0] = Facts::low_values(codes[0], t);
-            low[1] = Facts::low_values(codes[1], t);
+            low[0] = Facts::low_values(codes[0]);
+            low[1] = Facts::low_values(codes[1]);
           }
 #pragma unroll
           for (int tile = 0; tile < kTiles; ++tile) {
-            const BytePair bytes = input_bytes<Facts::kInHalves>(in[tile].codes, column_run, t);
+            const uint2 bytes = in[tile].codes[column_run * 32];
             int first[4] = {};
             int second[4] = {};
-            multiply_run<Facts>(w, bytes, first, second);
+            multiply_run<Facts>(w, bytes, is_first_half, first, second);
             if constexpr (Facts::kHasLowLevels) {
-              multiply_32<true>(second, low[0].low, low[1].low, low[0].high, low[1].high, bytes.low,
-                                bytes.high);
+              multiply_32<true>(second, low[0].low, low[1].low, low[0].high, low[1].high, bytes.x,
+                                bytes.y);
             }
-            const float x_scales[2] = {in[tile].scales0[column_run], in[tile].scales1[column_run]};
+            const float2 both = in[tile].scales[column_run * 4];
+            const float x_scales[2] = {both.x, both.y};
             [[maybe_unused]] int sums[2] = {0, 0};
             if constexpr (Facts::kHasZeros || kForm == ScaleForm::kHalvesAndMins) {
-              sums[0] = in[tile].sums0[column_run];
-              sums[1] = in[tile].sums1[column_run];
+              const short2 own_sums = in[tile].sums[column_run * 4];
+              sums[0] = own_sums.x;
+              sums[1] = own_sums.y;
             }
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
+            for (int k = 0; k < 4; k += kStep) {
               const GroupScale& group = scale[k / 2];
               float& sum = total[tile][k];
               if constexpr (Facts::kHasLowLevels) first[k] = 128 * first[k] + second[k];
@@ -332,20 +325,21 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
       using Scale = BlockScale<kPacking>;
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
-        const float x_scales[2] = {in[tile].scales0[block], in[tile].scales1[block]};
+        const float2 both = in[tile].scales[block * 4];
+        const float x_scales[2] = {both.x, both.y};
         [[maybe_unused]] int min_sums[4] = {};
         if constexpr (Scale::kHasMins) {
 #pragma unroll
           for (int i = 0; i < Scale::kGroups; ++i) {
-            const int sums[2] = {in[tile].sums0[block * Scale::kGroups + i],
-                                 in[tile].sums1[block * Scale::kGroups + i]};
+            const short2 own_sums = in[tile].sums[(block * Scale::kGroups + i) * 4];
+            const int sums[2] = {own_sums.x, own_sums.y};
 #pragma unroll
-            for (int k = 0; k < 4; ++k)
+            for (int k = 0; k < 4; k += kStep)
               min_sums[k] += block_scales[k / 2].min(i) * sums[k % 2];
           }
         }
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
+        for (int k = 0; k < 4; k += kStep) {
           float& sum = total[tile][k];
           const Scale& scale = block_scales[k / 2];
           sum = fmaf(scale.scale * x_scales[k % 2], static_cast<float>(whole[tile][k]), sum);
@@ -394,11 +388,16 @@ void launch_panels(const LinearParts& parts, const ByteInput& x, Stream stream) 
   const size_t shared = static_cast<size_t>(kPanelWarps * panel_stages(kPacking) *
                                             PackingFacts<kPacking>::kShape.block);
   constexpr int kTiles = 4;
-  const bool is_one = x.tokens <= 8;
-  const unsigned tiles = is_one ? 1 : (x.tokens + 8 * kTiles - 1) / (8 * kTiles);
+  const bool is_few = x.tokens <= kTileTokens;
+  const unsigned tiles = is_few ? 1 : (x.tokens + 8 * kTiles - 1) / (8 * kTiles);
   const LaunchShape shape{dim3(tiles, panels), 32 * kPanelWarps, shared};
-  launch_early(is_one ? linear_panels_kernel<kPacking, 1> : linear_panels_kernel<kPacking, kTiles>,
-               shape, stream, parts, x);
+  if (x.tokens == 1) {
+    launch_early(linear_panels_kernel<kPacking, 0>, shape, stream, parts, x);
+  } else if (is_few) {
+    launch_early(linear_panels_kernel<kPacking, 1>, shape, stream, parts, x);
+  } else {
+    launch_early(linear_panels_kernel<kPacking, kTiles>, shape, stream, parts, x);
+  }
 }
 
 }  // namespace ingot::cuda

@@ -59,7 +59,7 @@ __device__ inline Place find_place(const LinearParts& parts, int rows_each) {
 }
 
 constexpr int row_stages(bool is_e4m3) {
-  return is_e4m3 ? 5 : 3;
+  return is_e4m3 ? 4 : 2;
 }
 
 template <class Input, bool kIsE4m3, int kTiles>

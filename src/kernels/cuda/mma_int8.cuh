@@ -25,18 +25,4 @@ __device__ inline void multiply_32(int (&sum)[4], uint32_t a0, uint32_t a1, uint
   }
 }
 
-// 16 columns: four bytes a lane and row.
-template <bool kIsSigned>
-__device__ inline void multiply_16(int (&sum)[4], uint32_t a0, uint32_t a1, uint32_t b0) {
-  if constexpr (kIsSigned) {
-    asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
-        : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
-        : "r"(a0), "r"(a1), "r"(b0));
-  } else {
-    asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.s8.s32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
-        : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
-        : "r"(a0), "r"(a1), "r"(b0));
-  }
-}
-
 }  // namespace ingot::cuda

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Codes of a panel's run (kernels/panel.h) as a lane of a warp wants them: lane (g, t) reads words
-// of one row, each four columns, and turns them into two words of bytes. In whole runs these are
-// columns 8t ... 8t + 3 and 8t + 4 ... 8t + 7; in halves, where a scale covers 16 columns, columns
-// 4t ... of the first half and 16 + 4t ... of the second.
+// of one row, each four columns, and turns them into two words of bytes: columns 8t ... 8t + 3 and
+// 8t + 4 ... 8t + 7. Where a scale covers 16 columns, lanes t < 2 have the first half of the run.
 #pragma once
 
 #include <cstdint>
@@ -52,15 +51,14 @@ __device__ inline uint32_t look_up_bytes(uint32_t codes, const Levels& table) {
   return __byte_perm(table.words[0], table.words[1], __byte_perm(pairs, 0, 0x4420));
 }
 
-template <int kBits, bool kInHalves>
+template <int kBits>
 struct RunCodes {
   static constexpr bool kHasFour = kBits == 4 || kBits == 5 || kBits == 6;
   static constexpr bool kHasTwo = kBits == 2 || kBits == 3 || kBits == 6;
   static constexpr bool kHasOne = kBits == 1 || kBits == 3 || kBits == 5;
-  static constexpr int kWide = kInHalves ? 2 : 1;  // words of the planes of 4 and 2 bits
   static constexpr int kWords =
-      kBits == 8 ? 2 : (kHasFour ? kWide : 0) + (kHasTwo ? kWide : 0) + (kHasOne ? 1 : 0);
-  static constexpr int kTwoAt = kHasFour ? kWide : 0;
+      kBits == 8 ? 2 : (kHasFour ? 1 : 0) + (kHasTwo ? 1 : 0) + (kHasOne ? 1 : 0);
+  static constexpr int kTwoAt = kHasFour ? 1 : 0;
   static constexpr int kOneAt = kWords - 1;
 
   uint32_t words[kWords];
@@ -68,18 +66,16 @@ struct RunCodes {
   __device__ void load(const uint32_t* run, int row, int t) {
     run += row;
     if constexpr (kBits == 8) {
-      words[0] = *(run + 16 * (kInHalves ? t : 2 * t));
-      words[1] = *(run + 16 * (kInHalves ? 4 + t : 2 * t + 1));
+      words[0] = run[16 * (2 * t)];
+      words[1] = run[16 * (2 * t + 1)];
       return;
     }
     if constexpr (kHasFour) {
-      words[0] = *(run + 16 * (kInHalves ? t / 2 : t));
-      if constexpr (kInHalves) words[1] = *(run + 16 * (2 + t / 2));
+      words[0] = run[16 * t];
       run += 16 * 4;
     }
     if constexpr (kHasTwo) {
-      words[kTwoAt] = *(run + (kInHalves ? 0 : 16 * (t / 2)));
-      if constexpr (kInHalves) words[kTwoAt + 1] = *(run + 16);
+      words[kTwoAt] = run[16 * (t / 2)];
       run += 16 * 2;
     }
     if constexpr (kHasOne) words[kOneAt] = *run;
@@ -90,23 +86,24 @@ struct RunCodes {
     if constexpr (kBits == 8) return {words[0], words[1]};
     BytePair codes{0, 0};
     if constexpr (kHasFour) {
-      const int shift = kInHalves ? 4 * (t & 1) : 0;
-      codes.low = (words[0] >> shift) & (15 * kEachByte);
-      codes.high = (words[kWide - 1] >> (kInHalves ? shift : 4)) & (15 * kEachByte);
+      codes.low = words[0] & (15 * kEachByte);
+      codes.high = (words[0] >> 4) & (15 * kEachByte);
     }
     if constexpr (kHasTwo) {
-      const int shift = kInHalves ? 2 * t : 4 * (t & 1);
-      const uint32_t low = (words[kTwoAt] >> shift) & (3 * kEachByte);
-      const uint32_t high =
-          (words[kTwoAt + kWide - 1] >> (kInHalves ? shift : shift + 2)) & (3 * kEachByte);
-      codes.low |= kHasFour ? low << 4 : low;
-      codes.high |= kHasFour ? high << 4 : high;
+      const uint32_t own = words[kTwoAt] >> (4 * (t & 1));
+      if constexpr (kHasFour) {
+        codes.low |= (own << 4) & (0x30 * kEachByte);
+        codes.high |= (own << 2) & (0x30 * kEachByte);
+      } else {
+        codes.low = own & (3 * kEachByte);
+        codes.high = (own >> 2) & (3 * kEachByte);
+      }
     }
     if constexpr (kHasOne) {
       constexpr int kShift = kBits - 1;
-      const int shift = kInHalves ? t : 2 * t;
-      codes.low |= ((words[kOneAt] >> shift) & kEachByte) << kShift;
-      codes.high |= ((words[kOneAt] >> (shift + (kInHalves ? 4 : 1))) & kEachByte) << kShift;
+      const uint32_t own = words[kOneAt] >> (2 * t);
+      codes.low |= (own & kEachByte) << kShift;
+      codes.high |= ((own >> 1) & kEachByte) << kShift;
     }
     return codes;
   }
@@ -124,13 +121,13 @@ struct PackingFacts {
   static constexpr bool kHasZeros = kInfo.form == ScaleForm::kZeros;
   static constexpr bool kIsSigned = kHasLevels || kInfo.offset != 0;
   static constexpr PanelShape kShape = shape_of_panel(kPacking, kBlockColumns);
-  using Codes = RunCodes<kBits, kInHalves>;
+  using Codes = RunCodes<kBits>;
 
   // What is multiplied by inputs: codes less their offset, or levels.
-  static __device__ BytePair values(const Codes& codes, int t) {
+  static __device__ BytePair values(const Codes& codes, [[maybe_unused]] int t) {
     if constexpr (kHasLevels && kBits == 4) {
       constexpr Levels kTable = levels_of(kInfo.levels);
-      return nibbles(codes, t, kTable);
+      return look_up_nibbles(codes.words[0], kTable);
     } else if constexpr (kHasLevels && kBits == 1) {  // -1 and 1
       const BytePair plain = codes.plain(t);
       return {((plain.low ^ kEachByte) * 255u) | plain.low,
@@ -151,23 +148,12 @@ struct PackingFacts {
     }
   }
   // The low bytes of levels of two: level = 128 * values() + low_values().
-  static __device__ BytePair low_values(const Codes& codes, int t) {
+  static __device__ BytePair low_values(const Codes& codes) {
     if constexpr (kHasLowLevels) {
       constexpr Levels kTable = levels_of(kInfo.low_levels);
-      return nibbles(codes, t, kTable);
+      return look_up_nibbles(codes.words[0], kTable);
     } else {
       return {0, 0};
-    }
-  }
-
- private:
-  static __device__ BytePair nibbles(const Codes& codes, int t, const Levels& table) {
-    if constexpr (kInHalves) {
-      const BytePair first = look_up_nibbles(codes.words[0], table);
-      const BytePair second = look_up_nibbles(codes.words[1], table);
-      return {(t & 1) != 0 ? first.high : first.low, (t & 1) != 0 ? second.high : second.low};
-    } else {
-      return look_up_nibbles(codes.words[0], table);
     }
   }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/activation.cuh"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/reduce.cuh"
 #include "kernels/cuda/small_ops.h"
 
@@ -47,12 +48,17 @@ __global__ void norm_kernel(const __grid_constant__ NormRows args) {
 }
 
 __global__ void rotate_kernel(const __grid_constant__ RotateRows args) {
+  wait_for_inputs();
+  let_next_begin();
   const int token = blockIdx.y;
   const int index = blockIdx.x * blockDim.x + threadIdx.x;
-  if (index >= args.heads * args.pairs) return;
-  const int head = index / args.pairs;
+  int head = index / args.pairs;
   const int pair = index % args.pairs;
-  float* x = args.x + token * args.token_stride + head * args.head_dim;
+  const int which = head < args.heads[0] ? 0 : 1;
+  if (which == 1) head -= args.heads[0];
+  if (head >= args.heads[which]) return;
+  float* x =
+      args.x[which] + (static_cast<int64_t>(token) * args.heads[which] + head) * args.head_dim;
   float& first = x[args.in_halves ? pair : 2 * pair];
   float& second = x[args.in_halves ? pair + args.pairs : 2 * pair + 1];
   const float cos = args.cos[token * args.pairs + pair];
@@ -121,8 +127,9 @@ void normalize(const NormRows& args, Stream stream) {
 }
 
 void rotate(const RotateRows& args, Stream stream) {
-  const dim3 grid(blocks_of(args.heads * args.pairs), static_cast<unsigned>(args.tokens));
-  rotate_kernel<<<grid, kThreads, 0, stream>>>(args);
+  const dim3 grid(blocks_of((args.heads[0] + args.heads[1]) * args.pairs),
+                  static_cast<unsigned>(args.tokens));
+  launch_early(rotate_kernel, {grid, kThreads}, stream, args);
 }
 
 void activate(int activation, const float* gate, const float* up, float* out, int64_t count,

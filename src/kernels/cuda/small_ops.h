@@ -26,11 +26,11 @@ struct NormRows {
 };
 void normalize(const NormRows& args, Stream stream);
 
+// Queries and keys in one launch.
 struct RotateRows {
-  bool in_halves;  // dimension i turns with i + pairs; else 2i with 2i + 1
-  float* x;        // [tokens, heads, head_dim], rows of token_stride
-  int64_t token_stride;
-  int32_t heads;
+  bool in_halves;    // dimension i turns with i + pairs; else 2i with 2i + 1
+  float* x[2];       // [tokens, heads, head_dim]; the second may be null
+  int32_t heads[2];  // of the second 0 then
   int32_t head_dim;
   int32_t pairs;
   const float* cos;  // [tokens, pairs]
