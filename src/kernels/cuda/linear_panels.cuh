@@ -8,6 +8,7 @@
 #include <cuda_fp16.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cuda/cp_async.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -230,7 +231,18 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
 
   float total[kTiles][4] = {};
   int stage = 0;
-  for (int block = warp; block < blocks; block += kPanelWarps) {
+  // A block of columns; most are full, and without questions in between their loads go out
+  // together.
+  const auto take = [&](int block, auto is_full) {
+    constexpr bool kIsFull = decltype(is_full)::value;
+    const int last_run = runs - 1;
+    [[maybe_unused]] uint2 first_codes[8];
+    if constexpr (kTiles == 1) {  // while the weights are on their way
+#pragma unroll
+      for (int run = 0; run < 8; ++run)
+        first_codes[run] =
+            in[0].codes[(kIsFull ? block * 8 + run : min(block * 8 + run, last_run)) * 32];
+    }
     wait_for_copies<kStages - 1>();
     __syncwarp();
     const std::byte* base = own + stage * kShape.block;
@@ -244,7 +256,7 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
     }
 #pragma unroll
     for (int run = 0; run < 8; ++run) {
-      if (run < count) {
+      if (kIsFull || run < count) {
         Codes codes[2];
         const uint32_t* run_at = codes_at + run * (kShape.run / 4);
         codes[0].load(run_at, g, t);
@@ -254,7 +266,7 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
         if constexpr (Facts::kInBlocks) {
 #pragma unroll
           for (int tile = 0; tile < kTiles; ++tile) {
-            const uint2 bytes = in[tile].codes[column_run * 32];
+            const uint2 bytes = kTiles == 1 ? first_codes[run] : in[tile].codes[column_run * 32];
             int first[4] = {};
             int second[4] = {};
             multiply_run<Facts>(w, bytes, is_first_half, first, second);
@@ -286,7 +298,7 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
           }
 #pragma unroll
           for (int tile = 0; tile < kTiles; ++tile) {
-            const uint2 bytes = in[tile].codes[column_run * 32];
+            const uint2 bytes = kTiles == 1 ? first_codes[run] : in[tile].codes[column_run * 32];
             int first[4] = {};
             int second[4] = {};
             multiply_run<Facts>(w, bytes, is_first_half, first, second);
@@ -348,6 +360,13 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
           }
         }
       }
+    }
+  };
+  for (int block = warp; block < blocks; block += kPanelWarps) {
+    if (runs - block * 8 >= 8) {
+      take(block, std::true_type{});
+    } else {
+      take(block, std::false_type{});
     }
     __syncwarp();  // all lanes have read it
     fetch(block + kStages * kPanelWarps, stage);
