@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   // together.
   const auto take = [&](int block, auto is_full) {
     constexpr bool kIsFull = decltype(is_full)::value;
-    const int last_run = runs - 1;
+    [[maybe_unused]] const int last_run = runs - 1;
     [[maybe_unused]] uint2 first_codes[8];
     if constexpr (kTiles == 1) {  // while the weights are on their way
 #pragma unroll
