@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "eval/logit_row.h"
+#include "model/logit_row.h"
 #include "ingot/sampling.h"
 #include "kernels/target.h"
 
