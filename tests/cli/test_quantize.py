@@ -140,7 +140,7 @@ def test_a_gguf_file_becomes_safetensors_on_the_way(ingot, folder, story, plain,
     assert "quantized already" in said
     assert perplexity(ingot, again, story) < 1.06 * plain
     assert "exists; give --force" in ingot("quantize", file, "-o", out, *flags, code=1).err
-    bad = ingot("quantize", file, "-o", tmp_path / "bad", *flags, "--keep", ".", code=1).err
+    bad = ingot("quantize", file, "-o", tmp_path / "bad", *flags, "--keep", ".", code=2).err
     assert "nothing is left to quantize" in bad
     assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "direct", "in.gguf", "out", "packed.gguf"]
 
