@@ -46,13 +46,13 @@ FORMATS = {
     "W4A16": ["rtn"],
     "W4A16 asymmetric": ["rtn", "--asym"],
     "W8A16": ["rtn", "--bits", "8"],
-    "W4A16, some 8": ["rtn", "--override", "down_proj=8"],
+    "W4A16 and W8A16": ["rtn", "--override", "down_proj=8"],
     "W8A8 (smoothquant)": ["smoothquant"],
     "fp8 per channel": ["fp8"],
     "fp8 static": ["fp8", "--static"],
     "fp8 blocks": ["fp8", "--scales", "block"],
     "nf4": ["nf4"],
-    "nf4, plain scales": ["nf4", "--no-double-quant"],
+    "nf4 with plain scales": ["nf4", "--no-double-quant"],
     "mxfp4": ["mxfp4"],
     "nvfp4": ["nvfp4"],
 }
@@ -197,7 +197,7 @@ def main():
     for name in ["original", *wanted]:
         out = Path(args.model)
         if name != "original":
-            out = folder / name.translate(str.maketrans(" ,()", "----"))
+            out = folder / name.translate(str.maketrans(" ()", "---"))
             method, *flags = FORMATS[name]
             if not out.exists():
                 run(args.ingot, "quantize", args.model, "-o", out, "--method", method, *flags,
