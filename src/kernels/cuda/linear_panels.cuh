@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of all packings of codes. A block of threads has one panel, 16 rows, and up to
+// The kernel of all packings of codes. A block of threads has a panel at a time, 16 rows, and up to
 // 8 * kTiles tokens; its warps take blocks of 256 columns in turn, and their sums are added in the
 // order of warps. Lanes are as mma_int8.cuh has them. Every warp has a few blocks of weights on
 // their way into its own shared memory: that, not arithmetic, is what keeps the memory bus busy.
@@ -169,6 +169,26 @@ constexpr int panel_stages(Packing packing) {
   return static_cast<int>(stages < 2 ? 2 : (stages > 4 ? 4 : stages));
 }
 
+__host__ __device__ inline int panels_of(const LinearParts& parts) {
+  int panels = 0;
+  for (int i = 0; i < parts.count; ++i)
+    panels += (parts.part[i].rows + 15) / 16;
+  return panels;
+}
+
+struct PanelPlace {
+  int part;
+  int panel;  // of the part
+};
+__device__ inline PanelPlace find_panel(const LinearParts& parts, int panel) {
+  int index = 0;
+  while (index + 1 < parts.count && panel >= (parts.part[index].rows + 15) / 16) {
+    panel -= (parts.part[index].rows + 15) / 16;
+    ++index;
+  }
+  return {index, panel};
+}
+
 // kTiles 0: one token alone, of which half the sums are.
 template <Packing kPacking, int kTilesOrOne>
 __global__ void __launch_bounds__(32 * kPanelWarps)
@@ -186,33 +206,36 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   const int g = lane / 4;
   const int t = lane % 4;
 
-  int panel = blockIdx.y;
-  int index = 0;
-  while (index + 1 < parts.count && panel >= (parts.part[index].rows + 15) / 16) {
-    panel -= (parts.part[index].rows + 15) / 16;
-    ++index;
-  }
-  const LinearPart& part = parts.part[index];
-  const std::byte* weights = part.weights + panel * part.stride;
   const int runs = static_cast<int>(parts.cols / kRunColumns);
   const int blocks = (runs + 7) / 8;
   const int first_token = blockIdx.x * 8 * kTiles;
+  const int panels = panels_of(parts);
 
-  // This warp's blocks, kStages of them on their way.
+  // This warp's blocks of this and the next panels, kStages of them on their way.
   std::byte* const own = reinterpret_cast<std::byte*>(stages) + warp * kStages * kShape.block;
   const auto own_at = static_cast<uint32_t>(__cvta_generic_to_shared(own));
-  const auto fetch = [&](int block, int stage) {
-    if (block < blocks) {
-      const int bytes = static_cast<int>(kShape.scales + min(8, runs - block * 8) * kShape.run);
-      const std::byte* from = weights + block * kShape.block;
+  int next_panel = blockIdx.y;
+  int next_block = warp;
+  const auto fetch = [&](int stage) {
+    if (next_panel < panels && next_block < blocks) {
+      const PanelPlace place = find_panel(parts, next_panel);
+      const LinearPart& part = parts.part[place.part];
+      const int bytes =
+          static_cast<int>(kShape.scales + min(8, runs - next_block * 8) * kShape.run);
+      const std::byte* from = part.weights + place.panel * part.stride + next_block * kShape.block;
       for (int at = lane * 16; at < bytes; at += 32 * 16)
         copy_async(own_at + stage * static_cast<uint32_t>(kShape.block) + at, from + at);
+      next_block += kPanelWarps;
+      if (next_block >= blocks) {
+        next_block = warp;
+        next_panel += static_cast<int>(gridDim.y);
+      }
     }
     close_copies();
   };
 #pragma unroll
   for (int i = 0; i < kStages; ++i)
-    fetch(warp + i * kPanelWarps, i);
+    fetch(i);
   wait_for_inputs();
 
   TileInput in[kTiles];
@@ -229,7 +252,7 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   }
   [[maybe_unused]] const bool is_first_half = t < 2;
 
-  float total[kTiles][4] = {};
+  float total[kTiles][4];
   int stage = 0;
   // A block of columns; most are full, and without questions in between their loads go out
   // together.
@@ -362,60 +385,86 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
       }
     }
   };
-  for (int block = warp; block < blocks; block += kPanelWarps) {
-    if (runs - block * 8 >= 8) {
-      take(block, std::true_type{});
-    } else {
-      take(block, std::false_type{});
-    }
-    __syncwarp();  // all lanes have read it
-    fetch(block + kStages * kPanelWarps, stage);
-    stage = stage + 1 == kStages ? 0 : stage + 1;
-  }
-  let_next_begin();
-
   __shared__ float sums[kPanelWarps][kTiles * 4][32];
+  for (int panel = blockIdx.y; panel < panels; panel += static_cast<int>(gridDim.y)) {
 #pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
+    for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
-    for (int k = 0; k < 4; ++k)
-      sums[warp][tile * 4 + k][lane] = total[tile][k];
+      for (int k = 0; k < 4; ++k)
+        total[tile][k] = 0;
+    }
+    for (int block = warp; block < blocks; block += kPanelWarps) {
+      if (runs - block * 8 >= 8) {
+        take(block, std::true_type{});
+      } else {
+        take(block, std::false_type{});
+      }
+      __syncwarp();  // all lanes have read it
+      fetch(stage);
+      stage = stage + 1 == kStages ? 0 : stage + 1;
+    }
+    if (panel + static_cast<int>(gridDim.y) >= panels) let_next_begin();
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        sums[warp][tile * 4 + k][lane] = total[tile][k];
+    }
+    __syncthreads();
+    const PanelPlace place = find_panel(parts, panel);
+    const LinearPart& part = parts.part[place.part];
+    for (int i = threadIdx.x; i < kTiles * 128; i += 32 * kPanelWarps) {
+      // Rows run fastest, so that neighbours write neighbours.
+      const int row = place.panel * 16 + i % 16;
+      const int token = first_token + i / 16;
+      if (row >= part.rows || token >= x.tokens) continue;
+      const int slot = (i / 128) * 4 + (i % 16 / 8) * 2 + i / 16 % 2;
+      const int from = i % 8 * 4 + i / 16 % 8 / 2;
+      float sum = 0;
+#pragma unroll
+      for (int w = 0; w < kPanelWarps; ++w)
+        sum += sums[w][slot][from];
+      sum *= parts.scale;
+      if (parts.shifts != nullptr) sum -= parts.shifts[token] * parts.row_sums[place.part][row];
+      part.y[token * part.y_stride + row] = part.bias == nullptr ? sum : sum + part.bias[row];
+    }
+    __syncthreads();
   }
-  __syncthreads();
-  for (int i = threadIdx.x; i < kTiles * 128; i += 32 * kPanelWarps) {
-    // Rows run fastest, so that neighbours write neighbours.
-    const int row = panel * 16 + i % 16;
-    const int token = first_token + i / 16;
-    if (row >= part.rows || token >= x.tokens) continue;
-    const int slot = (i / 128) * 4 + (i % 16 / 8) * 2 + i / 16 % 2;
-    const int from = i % 8 * 4 + i / 16 % 8 / 2;
-    float sum = 0;
-#pragma unroll
-    for (int w = 0; w < kPanelWarps; ++w)
-      sum += sums[w][slot][from];
-    sum *= parts.scale;
-    if (parts.shifts != nullptr) sum -= parts.shifts[token] * parts.row_sums[index][row];
-    part.y[token * part.y_stride + row] = part.bias == nullptr ? sum : sum + part.bias[row];
-  }
+}
+
+// As many blocks of threads as the device holds at once: each goes on with the next panel while its
+// weights are on their way already.
+template <class Kernel>
+void launch_resident(Kernel kernel, unsigned tiles, size_t shared, const LinearParts& parts,
+                     const ByteInput& x, Stream stream) {
+  int device = 0;
+  int processors = 1;
+  int each = 1;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       static_cast<int>(shared));
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, 32 * kPanelWarps, shared);
+  const auto panels = static_cast<unsigned>(panels_of(parts));
+  const unsigned room = static_cast<unsigned>(processors * (each < 1 ? 1 : each)) / tiles;
+  const unsigned most = room < 1 ? 1 : room;
+  const unsigned rounds = (panels + most - 1) / most;  // spread evenly over them
+  launch_early(kernel, {dim3(tiles, (panels + rounds - 1) / rounds), 32 * kPanelWarps, shared},
+               stream, parts, x);
 }
 
 template <Packing kPacking>
 void launch_panels(const LinearParts& parts, const ByteInput& x, Stream stream) {
-  int panels = 0;
-  for (int i = 0; i < parts.count; ++i)
-    panels += (parts.part[i].rows + 15) / 16;
   const size_t shared = static_cast<size_t>(kPanelWarps * panel_stages(kPacking) *
                                             PackingFacts<kPacking>::kShape.block);
   constexpr int kTiles = 4;
-  const bool is_few = x.tokens <= kTileTokens;
-  const unsigned tiles = is_few ? 1 : (x.tokens + 8 * kTiles - 1) / (8 * kTiles);
-  const LaunchShape shape{dim3(tiles, panels), 32 * kPanelWarps, shared};
   if (x.tokens == 1) {
-    launch_early(linear_panels_kernel<kPacking, 0>, shape, stream, parts, x);
-  } else if (is_few) {
-    launch_early(linear_panels_kernel<kPacking, 1>, shape, stream, parts, x);
+    launch_resident(linear_panels_kernel<kPacking, 0>, 1, shared, parts, x, stream);
+  } else if (x.tokens <= kTileTokens) {
+    launch_resident(linear_panels_kernel<kPacking, 1>, 1, shared, parts, x, stream);
   } else {
-    launch_early(linear_panels_kernel<kPacking, kTiles>, shape, stream, parts, x);
+    const unsigned tiles = (x.tokens + kTileTokens * kTiles - 1) / (kTileTokens * kTiles);
+    launch_resident(linear_panels_kernel<kPacking, kTiles>, tiles, shared, parts, x, stream);
   }
 }
 
