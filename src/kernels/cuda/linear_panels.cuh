@@ -432,9 +432,10 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   }
 }
 
-// As many blocks of threads as the device holds at once: each goes on with the next panel while its
-// weights are on their way already.
-template <class Kernel>
+// Packings in groups, whose codes are long: as many blocks of threads as the device holds at once,
+// and each goes on with the next panel while its weights are on their way already. Packings in
+// blocks have more arithmetic, and a block of threads for every panel is a little faster.
+template <Packing kPacking, class Kernel>
 void launch_resident(Kernel kernel, unsigned tiles, size_t shared, const LinearParts& parts,
                      const ByteInput& x, Stream stream) {
   int device = 0;
@@ -447,7 +448,7 @@ void launch_resident(Kernel kernel, unsigned tiles, size_t shared, const LinearP
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, 32 * kPanelWarps, shared);
   const auto panels = static_cast<unsigned>(panels_of(parts));
   const unsigned room = static_cast<unsigned>(processors * (each < 1 ? 1 : each)) / tiles;
-  const unsigned most = room < 1 ? 1 : room;
+  const unsigned most = PackingFacts<kPacking>::kInBlocks ? panels : (room < 1 ? 1 : room);
   const unsigned rounds = (panels + most - 1) / most;  // spread evenly over them
   launch_early(kernel, {dim3(tiles, (panels + rounds - 1) / rounds), 32 * kPanelWarps, shared},
                stream, parts, x);
@@ -459,12 +460,13 @@ void launch_panels(const LinearParts& parts, const ByteInput& x, Stream stream) 
                                             PackingFacts<kPacking>::kShape.block);
   constexpr int kTiles = 4;
   if (x.tokens == 1) {
-    launch_resident(linear_panels_kernel<kPacking, 0>, 1, shared, parts, x, stream);
+    launch_resident<kPacking>(linear_panels_kernel<kPacking, 0>, 1, shared, parts, x, stream);
   } else if (x.tokens <= kTileTokens) {
-    launch_resident(linear_panels_kernel<kPacking, 1>, 1, shared, parts, x, stream);
+    launch_resident<kPacking>(linear_panels_kernel<kPacking, 1>, 1, shared, parts, x, stream);
   } else {
     const unsigned tiles = (x.tokens + kTileTokens * kTiles - 1) / (kTileTokens * kTiles);
-    launch_resident(linear_panels_kernel<kPacking, kTiles>, tiles, shared, parts, x, stream);
+    launch_resident<kPacking>(linear_panels_kernel<kPacking, kTiles>, tiles, shared, parts, x,
+                              stream);
   }
 }
 
