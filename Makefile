@@ -6,6 +6,7 @@ SHELL := /bin/bash
 MODEL ?= default
 ARGS ?=
 SECONDS_PER_FUZZER ?= 300
+GPUS ?= 80-real;80-virtual;89-real;90a-real
 
 .PHONY: help serve run build test test-neon soak bench fuzz asan tsan lint format clean install
 
@@ -15,13 +16,13 @@ help:  ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-9s %s\n", $$1, $$2}'
 	@echo
 	@echo "  Variables: MODEL=path and ARGS=\"--temp 0.7\" for serve and run, SINCE=branch for lint,"
-	@echo "  SECONDS_PER_FUZZER=300 for fuzz."
+	@echo "  SECONDS_PER_FUZZER=300 for fuzz, GPUS=90a-real to build for fewer GPUs."
 
 install:
 	@tools/install.sh
 
 build: install  ## Build the program: build/release/ingot
-	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --preset release --log-level=WARNING --no-warn-unused-cli "-DCMAKE_CUDA_ARCHITECTURES=$(GPUS)" >/dev/null
 	@ninja -C build/release ingot
 	@echo "built build/release/ingot"
 

@@ -11,6 +11,7 @@
 #include "engine/solo.h"
 #include "golden_logits.h"
 #include "oracle_files.h"
+#include "wanted_device.h"
 
 namespace ingot {
 namespace {
@@ -49,6 +50,7 @@ TEST_P(GgufOracle, LogitsOfEveryPositionAgree) {
   ASSERT_TRUE(checkpoint.is_ok()) << checkpoint.status().message();
   ModelOptions options;
   options.threads = 1;
+  place_as_wanted(options);
   auto model = Model::load(*checkpoint, options);
   ASSERT_TRUE(model.is_ok()) << model.status().message();
   auto solo = Solo::create(*model, {.threads = {.threads = 1}, .context = 512});

@@ -11,6 +11,7 @@
 #include "engine/solo.h"
 #include "golden_logits.h"
 #include "oracle_files.h"
+#include "wanted_device.h"
 
 namespace ingot {
 namespace {
@@ -82,6 +83,7 @@ class ModelOracle : public ::testing::TestWithParam<Case> {
     ModelOptions options;
     options.threads = 1;  // invariance_test varies them
     options.dtype = dtype;
+    place_as_wanted(options);
     auto model = Model::load(*checkpoint, options);
     ASSERT_TRUE(model.is_ok()) << model.status().message();
     auto solo = Solo::create(*model, {.threads = {.threads = 1}, .context = 512});

@@ -11,6 +11,7 @@
 #include "golden_logits.h"
 #include "model/quant/quant_module.h"
 #include "oracle_files.h"
+#include "wanted_device.h"
 
 namespace ingot {
 namespace {
@@ -139,6 +140,7 @@ TEST_P(QuantOracle, LogitsOfEveryPositionAgree) {
     options.threads = 1;
     options.targets = targets;
     options.dtype = dtype;
+    place_as_wanted(options);
     auto model = Model::load(checkpoint_, options);
     ASSERT_TRUE(model.is_ok()) << model.status().message();
     auto solo = Solo::create(*model, {.threads = {.threads = 1}, .context = 512});

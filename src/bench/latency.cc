@@ -62,7 +62,7 @@ class LatencyBench {
         filled = depth;
       }
       for (const int64_t batch : options_.batches) {
-        share_depth(batch, depth);
+        INGOT_TRY(share_depth(batch, depth));
         for (const int64_t tokens : options_.prompts) {
           if (tokens == 0) continue;
           INGOT_TRY(records.emplace_back(), measure({true, batch, depth, tokens}));
@@ -106,13 +106,14 @@ class LatencyBench {
   }
 
   // What the first sequence holds, for the others too, in memory of their own.
-  void share_depth(int64_t batch, int64_t depth) {
+  Status share_depth(int64_t batch, int64_t depth) {
     for (size_t s = 1; s < static_cast<size_t>(batch); ++s) {
       for (size_t group = 0; group < cache_.groups().size(); ++group) {
         for (size_t i = 0; i < static_cast<size_t>(pages_of(depth)); ++i)
-          cache_.copy_page(group, tables_[0][group][i], tables_[s][group][i]);
+          INGOT_TRY(cache_.copy_page(group, tables_[0][group][i], tables_[s][group][i]));
       }
     }
+    return Status::ok();
   }
 
   // `tokens` of each sequence from `depth` on, in as few passes as tokens_per_step allows. Returns
@@ -276,7 +277,8 @@ WeightCost weight_cost(const Model& model) {
     bytes += static_cast<double>(weights.linear.weight_bytes());
     const double count =
         2 * static_cast<double>(weights.linear.rows()) * static_cast<double>(weights.linear.cols());
-    const bool is_float = weights.linear.kernel().activation == ActivationLayout::kF32;
+    const bool is_float = weights.linear.device_weight() == nullptr &&
+                          weights.linear.kernel().activation == ActivationLayout::kF32;
     (is_float ? ops.floats : ops.bytes) += count;
   };
   for (const LayerWeights& layer : model.layers()) {
@@ -303,7 +305,7 @@ Result<std::vector<LatencyRecord>> bench_latency(const std::shared_ptr<const Mod
         context, spec.learned_positions - spec.position_offset);
   }
   const int64_t pages = (context + options.page_tokens - 1) / options.page_tokens;
-  KvCacheOptions memory{options.cache_type, options.page_tokens, {}};
+  KvCacheOptions memory{options.cache_type, options.page_tokens, {}, model->device()};
   memory.pages_per_group.assign(cache_groups(spec, options.cache_type, options.page_tokens).size(),
                                 pages * std::max<int64_t>(largest(options.batches), 1));
   INGOT_TRY(KvCache cache, KvCache::create(spec, memory));

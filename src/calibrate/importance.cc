@@ -10,18 +10,13 @@
 #include "calibrate/input_stats.h"
 #include "formats/gguf.h"
 #include "formats/gguf_writer.h"
+#include "model/module_name.h"
 
 namespace ingot {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kSums = ".in_sum2";
 constexpr std::string_view kCounts = ".counts";
-
-std::string without_weight(std::string name) {
-  if (name.ends_with(kWeight)) name.resize(name.size() - kWeight.size());
-  return name;
-}
 
 Status check_columns(const std::filesystem::path& path, const std::string& name,
                      const std::vector<float>& columns) {
@@ -71,7 +66,7 @@ Result<ImportanceMatrix> read_gguf(const std::filesystem::path& path) {
     for (size_t i = 0; i < columns.size(); ++i)
       columns[i] = count[i / width] > 0 ? columns[i] / count[i / width] : 0.0F;
     INGOT_TRY(check_columns(path, name, columns));
-    matrix.columns[without_weight(name)] = std::move(columns);
+    matrix.columns[module_of(name)] = std::move(columns);
   }
   return matrix;
 }
@@ -101,7 +96,7 @@ Result<ImportanceMatrix> read_binary(const std::filesystem::path& path) {
     for (float& value : columns)
       value /= static_cast<float>(std::max(calls, 1));
     INGOT_TRY(check_columns(path, name, columns));
-    matrix.columns[without_weight(name)] = std::move(columns);
+    matrix.columns[module_of(name)] = std::move(columns);
   }
   return matrix;
 }
@@ -132,8 +127,7 @@ Result<ImportanceMatrix> gather_importance(LayerWalk& walk, const ModelPlan& pla
         {&from.down, LinearInput::kFfnInner}};
     for (const auto& [source, input] : sources) {
       for (const TensorPart& part : source->weight.parts)
-        matrix.columns[without_weight(part.name)] =
-            stats[static_cast<size_t>(input)].mean_squares();
+        matrix.columns[module_of(part.name)] = stats[static_cast<size_t>(input)].mean_squares();
     }
     if (progress) progress(static_cast<double>(layer + 1) / static_cast<double>(walk.layers()));
   }
@@ -166,7 +160,7 @@ Status write_importance(const ImportanceMatrix& matrix, const std::filesystem::p
     std::vector<float>& sum = sums[name];
     for (const float value : columns)
       sum.push_back(value * count[0]);
-    const std::string full = name + std::string(kWeight);
+    const std::string full = name + std::string(kWeightSuffix);
     writer.add(full + std::string(kSums),
                {Layout::kF32, Shape{1, sum.size()}, std::as_bytes(std::span(sum))});
     writer.add(full + std::string(kCounts), counts);

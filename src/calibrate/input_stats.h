@@ -40,6 +40,7 @@ class InputStats {
  private:
   std::vector<float> means(const std::vector<double>& sums) const {
     std::vector<float> result;
+    result.reserve(sums.size());
     const double scale = rows_ > 0 ? 1.0 / static_cast<double>(rows_) : 0;
     for (const double sum : sums)
       result.push_back(static_cast<float>(sum * scale));

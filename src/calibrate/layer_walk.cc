@@ -79,7 +79,7 @@ Result<std::vector<float>> LayerWalk::embed(const TensorOverlay& overlay) {
   std::vector<float> states;
   states.reserve(static_cast<size_t>(tokens_ * plan_->spec.hidden));
   for (const Pass& pass : passes_) {
-    const std::span<const float> rows = decoder.embed_tokens(pass.batch, cache);
+    INGOT_TRY(const std::span<const float> rows, decoder.embed_tokens(pass.batch, cache));
     states.insert(states.end(), rows.begin(), rows.end());
   }
   return states;
@@ -170,8 +170,8 @@ Status LayerWalk::visit_logits(const TensorOverlay& overlay, std::span<const flo
   const auto vocab = static_cast<size_t>(plan_->spec.vocab);
   for (int64_t row = 0; row < tokens_; row += kRows) {
     const auto count = static_cast<size_t>(std::min(kRows, tokens_ - row));
-    const std::span<const float> logits =
-        decoder.logits_of(states.subspan(static_cast<size_t>(row) * width, count * width));
+    INGOT_TRY(const std::span<const float> logits,
+              decoder.logits_of(states.subspan(static_cast<size_t>(row) * width, count * width)));
     for (size_t i = 0; i < count; ++i)
       visit(row + static_cast<int64_t>(i), logits.subspan(i * vocab, vocab));
   }

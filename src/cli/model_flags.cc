@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/model_flags.h"
 
+#include <charconv>
 #include <map>
 
 #include "base/limits.h"
@@ -98,6 +99,20 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
       ->capture_default_str()
       ->group(kGroup);
   command
+      .add_option("--device", flags.device,
+                  "Where the model runs: auto (a GPU where there is one), cpu, cuda, or cuda:N")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option(
+          "--gpu-layers,--n-gpu-layers", flags.gpu_layers,
+          "Layers on the GPU, from the last one on: auto (as many as fit) or a number; more "
+          "than there are: embedding and head too")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(kGroup);
+  command
       .add_flag("--no-check-tensors", flags.skips_tensor_check,
                 "Do not refuse weights that are NaN or infinite (loads a little faster)")
       ->group(kGroup);
@@ -110,8 +125,43 @@ Result<ThreadOptions> thread_options(const ModelFlags& flags) {
       .threads = flags.threads, .threads_batch = flags.threads_batch, .numa = numa};
 }
 
+Result<std::shared_ptr<Device>> find_device(const ModelFlags& flags) {
+  const std::string& name = flags.device;
+  if (name == "cpu") return std::shared_ptr<Device>();
+  if (name == "auto") {
+    if (flags.kernels != "auto" || list_devices().devices.empty()) return std::shared_ptr<Device>();
+    return open_device(0);
+  }
+  if (name == "cuda") return open_device(0);
+  constexpr std::string_view kPrefix = "cuda:";
+  int index = -1;
+  if (name.starts_with(kPrefix)) {
+    const char* const end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, index);
+    if (error != std::errc() || rest != end) index = -1;
+  }
+  if (index >= 0) return open_device(index);
+  return Status::invalid_argument("--device '{}': use auto, cpu, cuda or cuda:N", name);
+}
+
+namespace {
+
+Result<int64_t> parse_gpu_layers(const std::string& text) {
+  if (text == "auto") return -1;
+  int64_t layers = -1;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, layers);
+  if (error == std::errc() && rest == end && layers >= 0) return layers;
+  return Status::invalid_argument("--gpu-layers '{}': use auto or a number from 0 up", text);
+}
+
+}  // namespace
+
 Result<LoadedModel> load_model(const ModelFlags& flags) {
   ModelOptions options;
+  INGOT_TRY(options.device, find_device(flags));
+  INGOT_TRY(options.device_layers, parse_gpu_layers(flags.gpu_layers));
+  if (flags.context > 0) options.device_context = flags.context;
   INGOT_TRY(options.targets, TargetSet::parse(flags.kernels));
   INGOT_TRY(options.dtype, parse_dtype(flags.dtype));
   options.threads = flags.threads;

@@ -11,6 +11,7 @@
 #include "api/loaded_model.h"
 #include "base/status.h"
 #include "engine/solo.h"
+#include "kernels/device.h"
 
 namespace ingot {
 
@@ -25,6 +26,8 @@ struct ModelFlags {
   std::string cache_dtype = "auto";
   int64_t block_size = kDefaultPageTokens;
   bool skips_tensor_check = false;
+  std::string device = "auto";
+  std::string gpu_layers = "auto";
 };
 
 // The positional MODEL alone, for commands that touch no weights.
@@ -33,6 +36,8 @@ void add_log_level(CLI::App& command, std::string_view default_level = "warning"
 void add_model_flags(CLI::App& command, ModelFlags& flags,
                      std::string_view default_log_level = "warning");
 
+// The GPU that --device asks for; null: the processor. `auto` takes one where there is one.
+Result<std::shared_ptr<Device>> find_device(const ModelFlags& flags);
 Result<ThreadOptions> thread_options(const ModelFlags& flags);
 // With a progress bar where it takes longer than a blink.
 Result<LoadedModel> load_model(const ModelFlags& flags);

@@ -4,11 +4,14 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "api/loaded_model.h"
 #include "base/log.h"
 #include "cli/calibration.h"
+#include "cli/converted_input.h"
 #include "cli/progress_bar.h"
 #include "compress/auto_mix.h"
 #include "compress/compress.h"
@@ -59,7 +62,16 @@ class QuantizeRun {
   }
 
   Result<QuantizeOutcome> run_safetensors() const {
-    INGOT_TRY(const auto checkpoint, open_checkpoint(job_.model));
+    INGOT_TRY(const auto input, open_checkpoint(job_.model));
+    INGOT_TRY(compress_options(job_.flags, Layout::kF16));  // before any work
+    auto checkpoint = input;
+    std::optional<ConvertedInput> converted;
+    if (input->gguf_metadata() != nullptr) {
+      INGOT_TRY(check_output());
+      INGOT_TRY(ConvertedInput made, ConvertedInput::create(job_.model, input, job_.output));
+      INGOT_TRY(checkpoint, open_checkpoint(made.folder().string()));
+      converted.emplace(std::move(made));
+    }
     INGOT_TRY(CompressOptions options, compress_options(job_.flags, dtype_of(*checkpoint)));
     options.threads = job_.threads;
     options.overwrites = job_.overwrites;
@@ -71,9 +83,19 @@ class QuantizeRun {
       bar.set_label(fmt::format("Quantizing, {}", what));
       bar.update(fraction);
     };
-    INGOT_TRY(const CompressReport report, compress_safetensors(checkpoint, job_.output, options));
+    INGOT_TRY(CompressReport report, compress_safetensors(checkpoint, job_.output, options));
     bar.finish();
-    return tell(report, *checkpoint);
+    report.was_quantized = report.was_quantized || (converted && converted->was_quantized());
+    return tell(report, *input);
+  }
+
+  // What the writer would say after the conversion.
+  Status check_output() const {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (job_.overwrites || !fs::exists(job_.output, error) || fs::is_empty(job_.output, error))
+      return Status::ok();
+    return Status::refused("{}: exists; give --force to replace it", job_.output);
   }
 
   bool has_mix() const {
@@ -175,25 +197,33 @@ class QuantizeRun {
     return Layout::kF16;
   }
 
-  static std::string again(bool was_resumed) {
-    return was_resumed ? "; went on where an earlier run was" : "";
-  }
-
-  QuantizeOutcome tell(const CompressReport& report, const Checkpoint& input) const {
-    if (report.was_quantized) warn_quantized();
+  // What both kinds of output have in common; `which` says which bits are meant.
+  template <class Report>
+  QuantizeOutcome tell_size(const Report& report, const Checkpoint& input,
+                            std::string_view which) const {
+    if (report.was_quantized) {
+      log_warning(
+          "the input was quantized already: errors add up; better start from the original weights");
+    }
     QuantizeOutcome outcome;
     outcome.json = {{"output", job_.output},
                     {"bytes", report.bytes},
                     {"input_bytes", input.size_bytes()},
                     {"bits_per_weight", report.bits_per_weight},
-                    {"quantized_weights", report.quantized_weights},
-                    {"kept_weights", report.kept_weights},
-                    {"kept", report.kept},
                     {"resumed", report.was_resumed}};
     outcome.text =
-        said_ + fmt::format("{}: {:.1f} MiB (from {:.1f}), {:.2f} bits a weight in the layers{}\n",
+        said_ + fmt::format("{}: {:.1f} MiB (from {:.1f}), {:.2f} bits a weight {}{}\n",
                             job_.output, mebibytes(report.bytes), mebibytes(input.size_bytes()),
-                            report.bits_per_weight, again(report.was_resumed));
+                            report.bits_per_weight, which,
+                            report.was_resumed ? "; went on where an earlier run was" : "");
+    return outcome;
+  }
+
+  QuantizeOutcome tell(const CompressReport& report, const Checkpoint& input) const {
+    QuantizeOutcome outcome = tell_size(report, input, "in the layers");
+    outcome.json["quantized_weights"] = report.quantized_weights;
+    outcome.json["kept_weights"] = report.kept_weights;
+    outcome.json["kept"] = report.kept;
     if (!report.kept.empty()) {
       outcome.text += fmt::format("{} modules stay as they are: {}{}\n", report.kept.size(),
                                   report.kept.front(), report.kept.size() > 1 ? ", ..." : "");
@@ -202,30 +232,15 @@ class QuantizeRun {
   }
 
   QuantizeOutcome tell(const GgufCompressReport& report, const Checkpoint& input) const {
-    if (report.was_quantized) warn_quantized();
-    QuantizeOutcome outcome;
-    outcome.json = {{"output", job_.output},
-                    {"bytes", report.bytes},
-                    {"input_bytes", input.size_bytes()},
-                    {"bits_per_weight", report.bits_per_weight},
-                    {"tensors_by_type", report.tensors_by_type},
-                    {"notes", report.notes},
-                    {"resumed", report.was_resumed}};
     std::string types;
     for (const auto& [type, count] : report.tensors_by_type)
       types += fmt::format("{}{} {}", types.empty() ? "" : ", ", count, type);
-    outcome.text =
-        said_ + fmt::format("{}: {:.1f} MiB (from {:.1f}), {:.2f} bits a weight ({}){}\n",
-                            job_.output, mebibytes(report.bytes), mebibytes(input.size_bytes()),
-                            report.bits_per_weight, types, again(report.was_resumed));
+    QuantizeOutcome outcome = tell_size(report, input, "(" + types + ")");
+    outcome.json["tensors_by_type"] = report.tensors_by_type;
+    outcome.json["notes"] = report.notes;
     for (const std::string& note : report.notes)
       outcome.text += note + "\n";
     return outcome;
-  }
-
-  static void warn_quantized() {
-    log_warning(
-        "the input was quantized already: errors add up; better start from the original weights");
   }
 
   const QuantizeJob& job_;

@@ -25,6 +25,7 @@ struct QuantizeJob {
   bool overwrites = false;
 };
 
+// NOLINTNEXTLINE(bugprone-exception-escape): the library's own move of a Json does not throw
 struct QuantizeOutcome {
   std::string text;  // for people
   Json json;

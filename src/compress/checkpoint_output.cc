@@ -7,17 +7,13 @@
 #include "base/checksum.h"
 #include "base/float_types.h"
 #include "convert/input_identity.h"
+#include "model/module_name.h"
 #include "model/quant/quant_module.h"
 
 namespace ingot {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
 constexpr uint64_t kCopyBytes = 16 << 20;
-
-std::string without_weight(const std::string& name) {
-  return name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : name;
-}
 
 // What stands beside the weights and must go along: tokenizer, templates, generation settings.
 std::vector<SideFile> side_files(const std::filesystem::path& folder, const std::string& config) {
@@ -76,7 +72,7 @@ Result<CheckpointOutput> CheckpointOutput::create(const std::filesystem::path& f
   for (const ModulePlan& module : modules) {
     const TensorEntry* entry = find_entry(*output.input_, plan, module.module.tensor);
     // A weight that is quantized already has other tensors; its own name is the plan's.
-    const std::string name = without_weight(entry != nullptr ? entry->name : module.module.tensor);
+    const std::string name = module_of(entry != nullptr ? entry->name : module.module.tensor);
     output.prefixes_[module.module.tensor] = name;
     if (!module.keeps) quantized[name] = &module;
   }

@@ -9,6 +9,7 @@
 #include "compress/checkpoint_output.h"
 #include "compress/layer_work.h"
 #include "compress/quantization_json.h"
+#include "model/module_name.h"
 
 namespace ingot {
 namespace {
@@ -148,10 +149,9 @@ class Compressor {
     for (const ModulePlan& module : modules_) {
       if (module.keeps) kept.push_back(module.module.name);
     }
-    if (const TensorSource& head = plan_.weights.output.weight; head.exists()) {
-      const std::string& name = head.parts.front().name;
-      kept.push_back(name.ends_with(".weight") ? name.substr(0, name.size() - 7) : name);
-    }
+    // A head that is the embedding has no tensor, yet readers make a linear of it.
+    const TensorSource& head = plan_.weights.output.weight;
+    kept.push_back(head.exists() ? module_of(head.parts.front().name) : "lm_head");
     config["quantization_config"] = quantization_json(options_, format_groups(), kept);
     return dump_json(config, 2) + "\n";
   }

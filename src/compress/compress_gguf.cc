@@ -10,18 +10,13 @@
 #include "convert/input_identity.h"
 #include "formats/tensor_writer.h"
 #include "model/mapper.h"
+#include "model/module_name.h"
 #include "quant/quantize_rows.h"
 
 namespace ingot {
 namespace {
 
 constexpr int64_t kPieceFloats = 4 << 20;
-constexpr std::string_view kWeight = ".weight";
-
-std::string_view stem(std::string_view name) {
-  if (name.ends_with(kWeight)) name.remove_suffix(kWeight.size());
-  return name;
-}
 
 class GgufCompressor {
  public:
@@ -145,8 +140,8 @@ class GgufCompressor {
 Result<std::span<const float>> importance_of(const ImportanceMatrix* importance,
                                              const SourceTensor& tensor) {
   if (importance == nullptr || tensor.shape.rank() < 2) return std::span<const float>();
-  const std::vector<float>* columns = importance->find(stem(tensor.name));
-  if (columns == nullptr) columns = importance->find(stem(tensor.hf_module));
+  const std::vector<float>* columns = importance->find(module_of(tensor.name));
+  if (columns == nullptr) columns = importance->find(module_of(tensor.hf_module));
   if (columns == nullptr) return std::span<const float>();
   if (std::ssize(*columns) != tensor.cols()) {
     return Status::invalid_data(

@@ -3,20 +3,19 @@
 
 #include <algorithm>
 
+#include "model/module_name.h"
 #include "model/quant/quant_module.h"
 
 namespace ingot {
 namespace {
 
-constexpr std::string_view kWeight = ".weight";
-
 // The quantized form of a weight, or nothing.
 Result<std::optional<QuantTensor>> read_quantized(const Checkpoint& checkpoint,
                                                   const ModelPlan& plan, const std::string& tensor,
                                                   int64_t cols) {
-  if (plan.quantization.method == QuantMethod::kNone || !tensor.ends_with(kWeight))
+  if (plan.quantization.method == QuantMethod::kNone || !tensor.ends_with(kWeightSuffix))
     return std::optional<QuantTensor>();
-  const std::string name = tensor.substr(0, tensor.size() - kWeight.size());
+  const std::string name = module_of(tensor);
   const QuantModule module(checkpoint.name(), name,
                            [&](std::string_view suffix) -> Result<const TensorEntry*> {
                              return find_entry(checkpoint, plan, name + std::string(suffix));
@@ -58,9 +57,7 @@ Result<std::vector<LayerModule>> layer_modules(const Checkpoint& checkpoint, con
       if (std::ranges::find(modules, part.name, &LayerModule::tensor) != modules.end()) continue;
       LayerModule module;
       module.tensor = part.name;
-      module.name = part.name.ends_with(kWeight)
-                        ? part.name.substr(0, part.name.size() - kWeight.size())
-                        : part.name;
+      module.name = module_of(part.name);
       module.layer = layer;
       module.input = input;
       module.is_transposed = part.is_transposed;

@@ -8,6 +8,8 @@
 #include "compress/compress_gguf.h"
 #include "compress/gguf_types.h"
 #include "compress/layer_modules.h"
+#include "model/logit_row.h"
+#include "model/module_name.h"
 #include "quant/mixture.h"
 #include "quant/quantize_rows.h"
 
@@ -16,42 +18,28 @@ namespace {
 
 constexpr int64_t kSampleRows = 256;  // of a matrix, evenly spread: enough to compare types
 
-// Log-probabilities in place.
-void log_softmax(std::span<float> row) {
-  const float most = *std::ranges::max_element(row);
-  double sum = 0;
-  for (const float value : row)
-    sum += std::exp(static_cast<double>(value - most));
-  const float shift = most + static_cast<float>(std::log(sum));
-  for (float& value : row)
-    value -= shift;
-}
-
 // The reference's answers, and how far others are from them.
 class Reference {
  public:
-  Reference(LayerWalk& walk, size_t vocab) : walk_(walk), vocab_(vocab) {}
+  Reference(LayerWalk& walk, size_t vocab) : walk_(walk), vocab_(vocab), own_(walk.targets()) {}
 
   Status keep(std::span<const float> states) {
     rows_.resize(static_cast<size_t>(walk_.tokens()) * vocab_);
-    return walk_.visit_logits({}, states, [&](int64_t row, std::span<const float> logits) {
-      const std::span<float> kept =
-          std::span(rows_).subspan(static_cast<size_t>(row) * vocab_, vocab_);
-      std::ranges::copy(logits, kept.begin());
-      log_softmax(kept);
+    return visit({}, states, [&](int64_t row) {
+      float* kept = rows_.data() + static_cast<size_t>(row) * vocab_;
+      for (size_t i = 0; i < vocab_; ++i)
+        kept[i] = static_cast<float>(own_.logprob(static_cast<TokenId>(i)));
     });
   }
 
   Result<double> divergence(const TensorOverlay& overlay, std::span<const float> states) {
     double sum = 0;
-    std::vector<float> own(vocab_);
-    INGOT_TRY(walk_.visit_logits(overlay, states, [&](int64_t row, std::span<const float> logits) {
-      std::ranges::copy(logits, own.begin());
-      log_softmax(own);
+    INGOT_TRY(visit(overlay, states, [&](int64_t row) {
       const float* kept = rows_.data() + static_cast<size_t>(row) * vocab_;
       double kl = 0;
       for (size_t i = 0; i < vocab_; ++i) {
-        kl += std::exp(static_cast<double>(kept[i])) * static_cast<double>(kept[i] - own[i]);
+        const auto log_p = static_cast<double>(kept[i]);
+        kl += std::exp(log_p) * (log_p - own_.logprob(static_cast<TokenId>(i)));
       }
       sum += kl;
     }));
@@ -59,8 +47,21 @@ class Reference {
   }
 
  private:
+  // Calls on_row(row) with the row's logits in own_.
+  template <class OnRow>
+  Status visit(const TensorOverlay& overlay, std::span<const float> states, OnRow&& on_row) {
+    bool is_finite = true;
+    INGOT_TRY(walk_.visit_logits(overlay, states, [&](int64_t row, std::span<const float> logits) {
+      is_finite = is_finite && own_.start(logits);
+      if (is_finite) on_row(row);
+    }));
+    if (is_finite) return Status::ok();
+    return Status::internal("the model gave logits that are not finite");
+  }
+
   LayerWalk& walk_;
   size_t vocab_;
+  LogitRow own_;
   std::vector<float> rows_;  // log-probabilities, [tokens][vocab]
 };
 
@@ -172,15 +173,9 @@ class Measurement {
       TensorOverlay overlay;
       overlay.set(name, entry->tensor.shape,
                   through(fit_layout(options_.probe, cols), weights, cols, {}, walk_.exec()));
-      INGOT_TRY(kl_[stem(name)], reference_.divergence(overlay, walk_.hidden()));
+      INGOT_TRY(kl_[module_of(name)], reference_.divergence(overlay, walk_.hidden()));
     }
     return Status::ok();
-  }
-
-  static std::string stem(std::string name) {
-    constexpr std::string_view kWeight = ".weight";
-    if (name.ends_with(kWeight)) name.resize(name.size() - kWeight.size());
-    return name;
   }
 
   Status list_choices() {
@@ -193,7 +188,7 @@ class Measurement {
       result.name = tensor.name;
       result.module = tensor.hf_module;
       result.layer = tensor.layer;
-      const auto it = kl_.find(stem(tensor.hf_module));
+      const auto it = kl_.find(module_of(tensor.hf_module));
       const double share = static_cast<double>(tensor.rows()) /
                            static_cast<double>(rows_of_module[tensor.hf_module]);
       result.probe_kl = it == kl_.end() ? 0 : it->second * share;
@@ -289,7 +284,7 @@ Result<double> measure_divergence(const GgufPlan& gguf, std::shared_ptr<const Ch
     const TensorEntry* entry = find_entry(*input, plan, name);
     if (entry == nullptr || entry->tensor.shape.rank() != 2) continue;
     INGOT_TRY(const std::vector<float> weights, read_floats(*input, plan, name));
-    const std::string module = name.ends_with(".weight") ? name.substr(0, name.size() - 7) : name;
+    const std::string module = module_of(name);
     ends.set(name, entry->tensor.shape,
              encode(module, weights, static_cast<int64_t>(entry->tensor.cols())));
   }

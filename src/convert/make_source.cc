@@ -4,14 +4,10 @@
 #include <algorithm>
 
 #include "convert/lora.h"
+#include "model/module_name.h"
 
 namespace ingot {
 namespace {
-
-std::string module_of(const std::string& name) {
-  constexpr std::string_view kWeight = ".weight";
-  return name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : name;
-}
 
 Status changed(const std::string& name) {
   return Status::unsupported("tensor '{}' is not in the input as it is", name);

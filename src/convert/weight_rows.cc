@@ -6,11 +6,10 @@
 
 #include "convert/exact_repack.h"
 #include "convert/lora.h"
+#include "model/module_name.h"
 
 namespace ingot {
 namespace {
-
-constexpr std::string_view kWeight = ".weight";
 
 ModelOptions one_thread() {
   ModelOptions options;
@@ -83,7 +82,7 @@ Result<std::shared_ptr<const WeightRows>> WeightRows::open(std::shared_ptr<const
 Status WeightRows::add(RowPart part) {
   Segment segment;
   const std::string& name = part.part.name;
-  segment.module = name.ends_with(kWeight) ? name.substr(0, name.size() - kWeight.size()) : name;
+  segment.module = module_of(name);
   std::shared_ptr<const QuantTensor> quantized;
   if (cols_ > 1) {
     INGOT_TRY(quantized, input_->quantized(part, cols_));

@@ -25,8 +25,10 @@ CachePlan plan_for(std::vector<CacheGroup> groups, int64_t pages, const CachePla
   CachePlan plan;
   for (const CacheGroup& group : groups) {
     plan.pages.push_back(pages_of(group, pages, options));
-    plan.size_bytes +=
+    const uint64_t bytes =
         static_cast<uint64_t>(plan.pages.back()) * static_cast<uint64_t>(group.page_bytes);
+    plan.size_bytes += bytes;
+    if (group.is_on_device) plan.device_bytes += bytes;
   }
   plan.groups = std::move(groups);
   return plan;
@@ -36,26 +38,31 @@ CachePlan plan_for(std::vector<CacheGroup> groups, int64_t pages, const CachePla
 
 Result<CachePlan> plan_cache(const ModelSpec& spec, const CachePlanOptions& options) {
   const std::vector<CacheGroup> groups = cache_groups(spec, options.type, options.page_tokens);
-  const uint64_t free = free_memory_bytes();
+  // What is given is for the device where there is one; the host's part is as large as it must be.
+  const bool has_device = options.device != nullptr;
+  const uint64_t free = has_device ? options.device->free_bytes() : free_memory_bytes();
   uint64_t budget = options.memory_bytes;
   if (budget == 0)
     budget = static_cast<uint64_t>(static_cast<double>(free) * options.memory_fraction);
+  const auto counted = [&](const CachePlan& plan) {
+    return has_device ? plan.device_bytes : plan.size_bytes;
+  };
   // One page more than the context has: for the copy of a shared page before it is written.
   const int64_t least = (options.context + options.page_tokens - 1) / options.page_tokens + 1;
   const CachePlan smallest = plan_for(groups, least, options);
-  if (smallest.size_bytes > budget) {
+  if (counted(smallest) > budget) {
     return Status::resource_exhausted(
         "a context of {} tokens needs {} KiB of KV cache but only {} KiB are {} ({} MiB free in "
         "all); use a smaller --ctx-size, a --kv-cache-dtype such as int8, or a larger "
         "--kv-cache-memory",
-        options.context, smallest.size_bytes >> 10, budget >> 10,
+        options.context, counted(smallest) >> 10, budget >> 10,
         options.memory_bytes > 0 ? "given" : "taken by default", free >> 20);
   }
   int64_t low = least;
   int64_t high = std::max(least, 2 * options.max_num_seqs * least);
   while (low < high) {  // the most pages that fit
     const int64_t middle = low + (high - low + 1) / 2;
-    if (plan_for(groups, middle, options).size_bytes <= budget) {
+    if (counted(plan_for(groups, middle, options)) <= budget) {
       low = middle;
     } else {
       high = middle - 1;

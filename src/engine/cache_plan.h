@@ -20,12 +20,14 @@ struct CachePlanOptions {
   int64_t context = 0;           // tokens of one sequence, at most
   int64_t max_num_seqs = 1;
   int64_t max_num_batched_tokens = 512;
+  const Device* device = nullptr;  // of the layers that lie on one
 };
 
 struct CachePlan {
   std::vector<CacheGroup> groups;
   std::vector<int64_t> pages;  // [group]
-  uint64_t size_bytes = 0;
+  uint64_t size_bytes = 0;     // in all
+  uint64_t device_bytes = 0;   // of these on the device
 };
 
 // Never more than max_num_seqs whole contexts and a copy of each for the prefix tree need.

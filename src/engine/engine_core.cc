@@ -5,6 +5,7 @@
 #include <limits>
 #include <thread>
 
+#include "base/log.h"
 #include "engine/disk_tier.h"
 #include "engine/host_tier.h"
 #include "model/fingerprint.h"
@@ -61,10 +62,32 @@ std::string_view to_string(FinishReason reason) {
 class EngineCore::CacheMemory final : public PageMemory {
  public:
   explicit CacheMemory(KvCache& cache) : cache_(&cache) {}
-  std::span<std::byte> page(size_t group, PageId id) override { return cache_->page(group, id); }
+  std::span<const std::byte> read(size_t group, PageId id) override {
+    if (!is_on_device(group)) return cache_->page(group, id);
+    const std::span<std::byte> room = staging(group);
+    if (const Status status = cache_->read_page(group, id, room); !status.is_ok()) return {};
+    return room;
+  }
+  std::span<std::byte> open(size_t group, PageId id) override {
+    return is_on_device(group) ? staging(group) : cache_->page(group, id);
+  }
+  bool close(size_t group, PageId id) override {
+    return !is_on_device(group) || cache_->write_page(group, id, staging(group)).is_ok();
+  }
+  // A device that cannot copy cannot run the next step either, which says so.
+  void copy(size_t group, PageId from, PageId to) override {
+    const Status status = cache_->copy_page(group, from, to);
+    if (!status.is_ok()) log_warning("{}", status.message());
+  }
 
  private:
+  bool is_on_device(size_t group) const { return cache_->groups()[group].is_on_device; }
+  std::span<std::byte> staging(size_t group) {
+    staging_.resize(static_cast<size_t>(cache_->groups()[group].page_bytes));
+    return staging_;
+  }
   KvCache* cache_;
+  std::vector<std::byte> staging_;
 };
 
 // Pages hold what this program's kernels computed: another version, instruction set, dtype or cache
@@ -101,11 +124,13 @@ Result<std::unique_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Mod
                           .memory_fraction = options.kv_cache_fraction,
                           .context = context,
                           .max_num_seqs = options.max_num_seqs,
-                          .max_num_batched_tokens = options.max_num_batched_tokens};
+                          .max_num_batched_tokens = options.max_num_batched_tokens,
+                          .device = model->device().get()};
   INGOT_TRY(CachePlan plan, plan_cache(spec, wanted));
   INGOT_TRY(KvCache cache, KvCache::create(spec, {.type = options.cache_type,
                                                   .page_tokens = options.page_tokens,
-                                                  .pages_per_group = plan.pages}));
+                                                  .pages_per_group = plan.pages,
+                                                  .device = model->device()}));
   std::unique_ptr<EngineCore> core(
       new EngineCore(std::move(model), options, context, std::move(cache)));
   if (!options.disk_cache_directory.empty()) {

@@ -4,6 +4,7 @@
 // anything at any time, and never returns bytes of another prefix.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,7 +20,24 @@ namespace ingot {
 class PageMemory {
  public:
   virtual ~PageMemory() = default;
+  // A page's bytes, until the next call; empty where a device cannot give them.
+  virtual std::span<const std::byte> read(size_t group, PageId id) = 0;
+  // Room for a page's bytes; they are in it when close() says so.
+  virtual std::span<std::byte> open(size_t group, PageId id) = 0;
+  virtual bool close(size_t group, PageId id) = 0;
+  virtual void copy(size_t group, PageId from, PageId to) = 0;
+};
+
+// Pages that lie in the host's memory, each where page() says.
+class HostPageMemory : public PageMemory {
+ public:
   virtual std::span<std::byte> page(size_t group, PageId id) = 0;
+  std::span<const std::byte> read(size_t group, PageId id) override { return page(group, id); }
+  std::span<std::byte> open(size_t group, PageId id) override { return page(group, id); }
+  bool close(size_t /*group*/, PageId /*id*/) override { return true; }
+  void copy(size_t group, PageId from, PageId to) override {
+    std::ranges::copy(page(group, from), page(group, to).begin());
+  }
 };
 
 // One stored thing: one group's page of one node of the tree.

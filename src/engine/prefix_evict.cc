@@ -97,8 +97,8 @@ void PrefixTree::evict_node(PrefixNode* node) {
 
 bool PrefixTree::store_page(PrefixNode* node, size_t group) {
   if (options_.store == nullptr) return false;
-  const std::span<const std::byte> bytes = options_.memory->page(group, node->pages[group]);
-  const bool is_stored = options_.store->put(describe(*node, group), bytes);
+  const std::span<const std::byte> bytes = options_.memory->read(group, node->pages[group]);
+  const bool is_stored = !bytes.empty() && options_.store->put(describe(*node, group), bytes);
   if (is_stored) ++stats_.pages_stored;
   const uint32_t bit = uint32_t{1} << group;
   node->stored = is_stored ? node->stored | bit : node->stored & ~bit;
@@ -114,7 +114,8 @@ std::optional<PageId> PrefixTree::load_page(PrefixNode* node, size_t group) {
   if (pool.free_pages() == 0 && evict(group, 1) == 0) return std::nullopt;
   const std::optional<PageId> id = pool.take();
   INGOT_CHECK(id.has_value());
-  if (!options_.store->load(describe(*node, group), options_.memory->page(group, *id))) {
+  const std::span<std::byte> bytes = options_.memory->open(group, *id);
+  if (!options_.store->load(describe(*node, group), bytes) || !options_.memory->close(group, *id)) {
     node->stored &= ~bit;  // the node is pinned by the match; its end comes with unpin()
     pool.release(*id);
     return std::nullopt;

@@ -17,7 +17,7 @@
 
 namespace ingot {
 
-class FakeMemory final : public PageMemory {
+class FakeMemory final : public HostPageMemory {
  public:
   FakeMemory(const std::vector<int64_t>& pages, int64_t page_tokens) : page_tokens_(page_tokens) {
     for (const int64_t count : pages)

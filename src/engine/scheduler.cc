@@ -214,7 +214,7 @@ bool Scheduler::start(Sequence& sequence, StepPlan& plan, bool with_partial) {
   if (!match.partial.empty()) {
     const auto index = static_cast<size_t>(matched / options_.page_tokens);
     for (size_t group = 0; group < pools_.size(); ++group)
-      copy_page(group, match.partial[group], sequence.tables[group][index]);
+      memory_.copy(group, match.partial[group], sequence.tables[group][index]);
     tree_->drop_partial(match);
   }
   if (sequence.preemptions == 0 && sequence.size() == sequence.prompt_size()) {

@@ -127,7 +127,6 @@ class Scheduler {
   int64_t new_pages(const Sequence& sequence, size_t group, int64_t tokens) const;
   bool writes_shared_page(const Sequence& sequence, size_t group) const;
   void take_pages(Sequence& sequence, int64_t tokens);
-  void copy_page(size_t group, PageId from, PageId to);
   Sequence* victim_after(const Sequence& sequence) const;
   void preempt(Sequence& victim, StepPlan& plan);
   void register_pages(Sequence& sequence);

@@ -83,18 +83,13 @@ void Scheduler::take_pages(Sequence& sequence, int64_t tokens) {
     if (writes_shared_page(sequence, group)) {
       PageId& shared = table[static_cast<size_t>(sequence.computed / options_.page_tokens)];
       const PageId own = *pool.take();
-      copy_page(group, shared, own);
+      memory_.copy(group, shared, own);
       pool.release(shared);
       shared = own;
     }
     while (static_cast<int64_t>(table.size()) < pages_for(sequence.computed + tokens))
       table.push_back(*pool.take());
   }
-}
-
-void Scheduler::copy_page(size_t group, PageId from, PageId to) {
-  const std::span<const std::byte> source = memory_.page(group, from);
-  std::memcpy(memory_.page(group, to).data(), source.data(), source.size());
 }
 
 void Scheduler::register_pages(Sequence& sequence) {

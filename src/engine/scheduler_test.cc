@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSlots = 4;  // tokens a page
 
-class NoBytes final : public PageMemory {
+class NoBytes final : public HostPageMemory {
  public:
   std::span<std::byte> page(size_t /*group*/, PageId /*id*/) override { return {}; }
 };

@@ -28,7 +28,7 @@ TokenId next_token(uint64_t hash, int choice) {
   return static_cast<TokenId>(random_bits(hash, 977 + static_cast<uint64_t>(choice)) % 50);
 }
 
-class FakeMemory : public PageMemory {
+class FakeMemory : public HostPageMemory {
  public:
   explicit FakeMemory(const std::vector<SchedulerGroup>& groups) {
     for (const SchedulerGroup& group : groups)

@@ -36,7 +36,7 @@ Result<std::unique_ptr<Solo>> Solo::create(std::shared_ptr<const Model> model,
   int64_t context = options.context > 0 ? options.context : std::min(own, kDefaultContext);
   if (spec.learned_positions > 0)
     context = std::min(context, spec.learned_positions - spec.position_offset);
-  KvCacheOptions cache_options{options.cache, options.page_tokens, {}};
+  KvCacheOptions cache_options{options.cache, options.page_tokens, {}, model->device()};
   const int64_t page_tokens = std::max<int64_t>(1, options.page_tokens);  // create() judges it
   cache_options.pages_per_group.assign(cache_groups(spec, options.cache, page_tokens).size(),
                                        (context + page_tokens - 1) / page_tokens);

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "eval/logit_row.h"
 #include "ingot/sampling.h"
 #include "kernels/target.h"
+#include "model/logit_row.h"
 
 namespace ingot {
 

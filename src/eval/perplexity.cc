@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "eval/logit_row.h"
+#include "model/logit_row.h"
 
 namespace ingot {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/checksum.h"
 #include "base/limits.h"
-#include "eval/logit_row.h"
+#include "model/logit_row.h"
 
 namespace ingot {
 namespace {

@@ -72,6 +72,20 @@ TEST(Report, TextIsATableForSeveralModels) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 5);
 }
 
+TEST(Report, FurtherTextsStandInTheTableWithTheirRatios) {
+  EvalReport report;
+  for (const double perplexity : {20.0, 21.0}) {
+    EvaluatedModel& model = report.models.emplace_back();
+    model.perplexities = {{.text = "first.txt", .result = {.perplexity = 9}},
+                          {.text = "folder/second.txt", .result = {.perplexity = perplexity}}};
+  }
+  report.models.push_back({.name = "broken", .failure = "why"});
+  const std::string text = to_text(report);
+  EXPECT_THAT(text, HasSubstr("second.txt"));
+  EXPECT_THAT(text, Not(HasSubstr("folder")));
+  EXPECT_THAT(text, HasSubstr("1.05000"));
+}
+
 TEST(Report, HistogramTakesEveryValue) {
   const KlHistogram histogram = make_histogram(std::vector<float>{0, 1e-9F, 2e-8F, 1, 1e9F});
   int64_t sum = 0;

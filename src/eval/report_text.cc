@@ -79,6 +79,33 @@ std::string describe_tasks(const std::vector<TaskEntry>& tasks) {
   return table(rows);
 }
 
+// The texts behind the first, which the divergence is measured on, by the names of their files.
+std::vector<std::string> further_texts(const EvalReport& report) {
+  std::vector<std::string> names;
+  for (const EvaluatedModel& model : report.models) {
+    for (size_t i = names.size() + 1; i < model.perplexities.size(); ++i)
+      names.push_back(std::filesystem::path(model.perplexities[i].text).filename().string());
+  }
+  return names;
+}
+
+// Ratios are to the first model of the table.
+void add_further_texts(const EvalReport& report, const EvaluatedModel& model, size_t count,
+                       std::vector<std::string>& row) {
+  for (size_t i = 1; i <= count; ++i) {
+    const EvaluatedModel& first = report.models.front();
+    if (i >= model.perplexities.size() || i >= first.perplexities.size()) {
+      row.insert(row.end(), {"-", "-", "-"});
+      continue;
+    }
+    const PerplexityResult& result = model.perplexities[i].result;
+    row.push_back(fmt::format("{:.4f}", result.perplexity));
+    row.push_back(fmt::format("{:.4f}", result.standard_error));
+    row.push_back(
+        fmt::format("{:.5f}", result.perplexity / first.perplexities[i].result.perplexity));
+  }
+}
+
 std::string overview(const EvalReport& report) {
   const auto any = [&](auto&& has) { return std::ranges::any_of(report.models, has); };
   const bool has_perplexity =
@@ -93,6 +120,9 @@ std::string overview(const EvalReport& report) {
   std::vector<std::vector<std::string>> rows(1);
   rows[0] = {"model", "size", "bits/weight"};
   if (has_perplexity) rows[0].insert(rows[0].end(), {"perplexity", "+/-"});
+  const std::vector<std::string> texts = further_texts(report);
+  for (const std::string& text : texts)
+    rows[0].insert(rows[0].end(), {text, "+/-", "ratio"});
   if (has_kl) rows[0].insert(rows[0].end(), {"mean KL", "99 % KL", "same top", "ppl ratio"});
   rows[0].insert(rows[0].end(), tasks.begin(), tasks.end());
   for (const EvaluatedModel& model : report.models) {
@@ -109,6 +139,7 @@ std::string overview(const EvalReport& report) {
     } else if (has_perplexity) {
       row.insert(row.end(), {"-", "-"});
     }
+    add_further_texts(report, model, texts.size(), row);
     if (has_kl && model.kl) {
       const KlStats& stats = model.kl->stats;
       row.push_back(fmt::format("{:.6f}", stats.mean_kl));

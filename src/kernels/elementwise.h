@@ -7,11 +7,10 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/elementwise_kind.h"
 #include "kernels/target.h"
 
 namespace ingot {
-
-enum class Activation : uint8_t { kSilu, kGelu, kGeluTanh, kGeluQuick, kRelu, kReluSquared };
 
 // Hugging Face's names: silu, swish, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, quick_gelu,
 // relu, relu2.

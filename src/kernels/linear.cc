@@ -119,6 +119,15 @@ Result<Linear> Linear::bind(const QuantTensor& weights, std::span<const float> b
   return linear;
 }
 
+Linear Linear::placed(std::shared_ptr<const DeviceWeight> weight) {
+  Linear linear;
+  linear.rows_ = weight->rows();
+  linear.cols_ = weight->cols();
+  linear.weight_bytes_ = weight->size_bytes();
+  linear.device_ = std::move(weight);
+  return linear;
+}
+
 Status Linear::pack(const PanelSource& source, Layout layout, TargetSet targets,
                     WeightMemory& memory, const Exec& exec) {
   const int64_t panels = panels_of(rows_);
@@ -151,7 +160,7 @@ struct Linear::Call {
 };
 
 Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_stride) const {
-  INGOT_CHECK(is_bound() && x.cols() == cols_ && y_stride >= rows_);
+  INGOT_CHECK(kernel_ != nullptr && x.cols() == cols_ && y_stride >= rows_);
   const ActivationLayout layout = kernel_->activation_of(x.tokens());
   const PackedInput input = x.input(layout, exec, column_order_.get(), input_);
   const bool is_int8 = input_.kind == InputKind::kInt8;

@@ -13,6 +13,7 @@
 
 #include "blocks/layout.h"
 #include "kernels/activations.h"
+#include "kernels/device.h"
 #include "kernels/exec.h"
 #include "kernels/panel.h"
 #include "kernels/target.h"
@@ -85,8 +86,12 @@ class Linear {
   static Result<Linear> bind(const QuantTensor& weights, std::span<const float> bias,
                              TargetSet targets, WeightMemory& memory, const Exec& exec);
 
-  bool is_bound() const { return kernel_ != nullptr; }
-  bool is_packed() const { return kernel_->packing != Packing::kRows; }
+  // One that lies on a device and is run by its ops.
+  static Linear placed(std::shared_ptr<const DeviceWeight> weight);
+
+  bool is_bound() const { return kernel_ != nullptr || device_ != nullptr; }
+  const DeviceWeight* device_weight() const { return device_.get(); }  // null: the processor's
+  bool is_packed() const { return kernel_ == nullptr || kernel_->packing != Packing::kRows; }
   bool is_decoded() const { return is_decoded_; }
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
@@ -102,6 +107,7 @@ class Linear {
   Call call(const Exec& exec, Activations& x, float* y, int64_t y_stride) const;
   void run_rows(const Call& call, int64_t begin, int64_t end) const;
 
+  std::shared_ptr<const DeviceWeight> device_;
   const LinearKernel* kernel_ = nullptr;
   Layout layout_ = Layout::kF32;
   const std::byte* weights_ = nullptr;

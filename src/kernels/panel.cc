@@ -13,72 +13,8 @@
 namespace ingot {
 namespace {
 
-constexpr auto kX32 = ActivationLayout::kF32;
-constexpr auto kX8G32 = ActivationLayout::kQ8G32;
-constexpr auto kX8G256 = ActivationLayout::kQ8G256;
-constexpr int64_t kHalves = kPanelRows * 2;  // bytes of one half per row
-constexpr int64_t kWords = kPanelRows * 4;
 constexpr int64_t kNvfp4Columns = 16;        // that one of its scales covers
 constexpr float kLevelSlack = 1.0F / 16256;  // of a level, whose table is of two bytes
-
-// In the order of Packing. For blocks, the scales are one struct per 256 columns.
-constexpr PackingInfo kPackings[] = {
-    {Packing::kRows, "rows", kX32, 0, 0, nullptr, 0, 0, ScaleForm::kNone},
-    {Packing::kF32, "f32", kX32, 32, 0, nullptr, 0, 0, ScaleForm::kNone},
-    {Packing::kF16, "f16", kX32, 16, 0, nullptr, 0, 0, ScaleForm::kNone},
-    {Packing::kBF16, "bf16", kX32, 16, 0, nullptr, 0, 0, ScaleForm::kNone},
-    {Packing::kBF16Pairs, "bf16pairs", ActivationLayout::kBF16, 16, 0, nullptr, 0, 0,
-     ScaleForm::kNone},
-    {Packing::kF8, "f8", kX32, 8, 0, nullptr, 128, 4 * kPanelRows, ScaleForm::kNone},
-    {Packing::kF8Pairs, "f8pairs", ActivationLayout::kBF16, 8, 0, nullptr, 128, 4 * kPanelRows,
-     ScaleForm::kNone},
-    {Packing::kGroups4, "groups4", kX8G32, 4, 8, nullptr, 32, kHalves, ScaleForm::kHalves},
-    {Packing::kGroups4Min, "groups4min", kX8G32, 4, 0, nullptr, 32, 2 * kHalves,
-     ScaleForm::kHalvesAndMins},
-    {Packing::kGroups5, "groups5", kX8G32, 5, 16, nullptr, 32, kHalves, ScaleForm::kHalves},
-    {Packing::kGroups5Min, "groups5min", kX8G32, 5, 0, nullptr, 32, 2 * kHalves,
-     ScaleForm::kHalvesAndMins},
-    {Packing::kGroups8, "groups8", kX8G32, 8, 128, nullptr, 32, kHalves, ScaleForm::kHalves},
-    {Packing::kGroups1, "groups1", kX8G32, 1, 0, kSignCodes, 32, kHalves, ScaleForm::kHalves},
-    {Packing::kGroups2, "groups2", kX8G32, 2, 1, nullptr, 32, kHalves, ScaleForm::kHalves},
-    {Packing::kGroupsIq4, "groups_iq4", kX8G32, 4, 0, kIq4Codes, 32, kHalves, ScaleForm::kHalves},
-    {Packing::kGroupsFp4, "groups_fp4", kX8G32, 4, 0, kE2m1Codes, 32, kPanelRows,
-     ScaleForm::kPowers},
-    {Packing::kGroupsNvfp4, "groups_nvfp4", kX8G32, 4, 0, kE2m1Codes, 16, 2 * kPanelRows,
-     ScaleForm::kPairs},
-    {Packing::kGroups2Zero, "groups2zero", kX8G32, 2, 0, nullptr, 32, kWords, ScaleForm::kZeros},
-    {Packing::kGroups3Zero, "groups3zero", kX8G32, 3, 0, nullptr, 32, kWords, ScaleForm::kZeros},
-    {Packing::kGroups4Zero, "groups4zero", kX8G32, 4, 0, nullptr, 32, kWords, ScaleForm::kZeros},
-    {Packing::kGroups8Zero, "groups8zero", kX8G32, 8, 0, nullptr, 32, kWords, ScaleForm::kZeros},
-    {Packing::kGroupsNf4, "groups_nf4", kX8G32, 4, 0, kNf4High, 32, kWords, ScaleForm::kFloats,
-     kNf4Low},
-    {Packing::kGroupsBnbFp4, "groups_bnb_fp4", kX8G32, 4, 0, kBnbFp4High, 32, kWords,
-     ScaleForm::kFloats, kBnbFp4Low},
-    {Packing::kBlocks2Min, "blocks2min", kX8G256, 2, 0, nullptr, 16, sizeof(BlockScales4),
-     ScaleForm::kBlocks},
-    {Packing::kBlocks3, "blocks3", kX8G256, 3, 4, nullptr, 16, sizeof(BlockScales16),
-     ScaleForm::kBlocks},
-    {Packing::kBlocks4Min, "blocks4min", kX8G256, 4, 0, nullptr, 32, sizeof(BlockScales32),
-     ScaleForm::kBlocks},
-    {Packing::kBlocks5Min, "blocks5min", kX8G256, 5, 0, nullptr, 32, sizeof(BlockScales32),
-     ScaleForm::kBlocks},
-    {Packing::kBlocks6, "blocks6", kX8G256, 6, 32, nullptr, 16, sizeof(BlockScales16),
-     ScaleForm::kBlocks},
-    {Packing::kBlocksIq4, "blocks_iq4", kX8G256, 4, 0, kIq4Codes, 32, sizeof(BlockScalesIq4),
-     ScaleForm::kBlocks},
-    {Packing::kBlocks2, "blocks2", kX8G256, 2, 1, nullptr, 32, sizeof(BlockScalesOne),
-     ScaleForm::kBlocks},
-    {Packing::kBlocksIq1, "blocks_iq1", kX8G256, 2, 0, nullptr, 32, sizeof(BlockShifts32),
-     ScaleForm::kBlocks},
-    {Packing::kBlocksIq1M, "blocks_iq1m", kX8G256, 3, 0, kIq1Codes, 16, sizeof(BlockNibbles16),
-     ScaleForm::kBlocks, nullptr, kIq1Divisor},
-    {Packing::kBlocksIq2, "blocks_iq2", kX8G256, 3, 0, kIq2Codes, 16, sizeof(BlockNibbles16),
-     ScaleForm::kBlocks, nullptr, kIq2Divisor},
-    {Packing::kBlocksIq3Xxs, "blocks_iq3xxs", kX8G256, 4, 0, kIq3XxsCodes, 32,
-     sizeof(BlockNibbles32), ScaleForm::kBlocks, nullptr, kIq3XxsDivisor},
-    {Packing::kBlocksIq3S, "blocks_iq3s", kX8G256, 4, 0, kIq3SCodes, 32, sizeof(BlockNibbles32),
-     ScaleForm::kBlocks},
-};
 
 // A symmetric grid with scales that a half holds: what GGUF's types are.
 bool is_plain(const QuantTensor& tensor) {
@@ -134,7 +70,7 @@ int one_bit(const std::byte* line, int64_t row, int64_t column) {
 }  // namespace
 
 const PackingInfo& info(Packing packing) {
-  return kPackings[static_cast<size_t>(packing)];
+  return packing_info(packing);
 }
 
 Packing packing_of(Layout layout, int64_t cols, TargetSet targets) {
@@ -273,28 +209,7 @@ bool is_quant_packing(Packing packing) {
 }
 
 PanelShape panel_shape(Packing packing, int64_t cols) {
-  const PackingInfo& facts = info(packing);
-  PanelShape shape;
-  if (is_e4m3(packing)) {
-    const int64_t padded = packing == Packing::kF8Pairs ? (cols + 31) / 32 * 32 : cols;
-    shape.panel =
-        (cols + kSpanColumns - 1) / kSpanColumns * facts.scale_bytes + padded * kPanelRows;
-  } else if (packing == Packing::kBF16Pairs) {
-    shape.panel = (cols + 31) / 32 * 32 * kPanelRows * 2;
-  } else if (facts.activation == ActivationLayout::kF32) {
-    shape.panel = cols * kPanelRows * facts.bits / 8;
-  } else {
-    const bool is_whole = facts.activation == ActivationLayout::kQ8G256;
-    const int64_t scales = facts.scale_bytes * (is_whole ? 1 : kBlockColumns / kRunColumns);
-    shape.scales = (scales + kLineBytes - 1) / kLineBytes * kLineBytes;
-    shape.run = kLineBytes * facts.bits;
-    shape.block = shape.scales + 8 * shape.run;
-    const int64_t runs = cols / kRunColumns;
-    shape.panel = runs / 8 * shape.block;
-    if (runs % 8 != 0) shape.panel += shape.scales + runs % 8 * shape.run;
-  }
-  shape.panel = (shape.panel + kLineBytes - 1) / kLineBytes * kLineBytes;
-  return shape;
+  return shape_of_panel(packing, cols);
 }
 
 int panel_code(const std::byte* run, int bits, int64_t row, int64_t column) {

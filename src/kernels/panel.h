@@ -21,84 +21,11 @@
 #include <span>
 
 #include "blocks/layout_id.h"
-#include "kernels/activation_layout.h"
+#include "kernels/packing.h"
 #include "kernels/target.h"
 
 namespace ingot {
 
-inline constexpr int64_t kPanelRows = 16;
-inline constexpr int64_t kRunColumns = 32;
-inline constexpr int64_t kBlockColumns = 256;
-inline constexpr int64_t kLineBytes = 64;
-inline constexpr int64_t kSpanColumns = 128;  // that one scale of e4m3 covers
-
-enum class Packing : uint8_t {
-  kRows,  // not packed: the file's rows, of any layout, decoded as they pass
-  // Floats, [cols][16 rows], by float inputs.
-  kF32,
-  kF16,
-  kBF16,
-  kBF16Pairs,  // [cols / 2][16 rows][2], columns padded to 32 by zeros; by inputs in bf16
-  kF8,         // e4m3; before every 128 columns a float scale for each row, times 256
-  kF8Pairs,    // e4m3, four columns a line, padded to 32; scales as they are; by inputs in bf16
-  // A scale (and a minimum) as float for every 32 columns, by inputs in groups of 32.
-  kGroups4,      // code - 8
-  kGroups4Min,   // code, and a minimum
-  kGroups5,      // code - 16
-  kGroups5Min,   // code, and a minimum
-  kGroups8,      // code - 128
-  kGroups1,      // -1 or 1
-  kGroups2,      // code - 1
-  kGroupsIq4,    // 16 levels
-  kGroupsFp4,    // 16 levels, the scale a power of two
-  kGroupsNvfp4,  // 16 levels, a scale of 8 bits for every 16 columns
-  kGroups2Zero,  // code - zero point, one for every group and row
-  kGroups3Zero,
-  kGroups4Zero,
-  kGroups8Zero,
-  kGroupsNf4,     // 16 levels of two bytes, the scale in full
-  kGroupsBnbFp4,  // the same with other levels
-  // Whole scales for every 16 or 32 columns times one float for 256, by inputs in groups of 256.
-  kBlocks2Min,
-  kBlocks3,
-  kBlocks4Min,
-  kBlocks5Min,
-  kBlocks6,
-  kBlocksIq4,
-  kBlocks2,       // code - 1, no scale but the float
-  kBlocksIq1,     // code - 7/8 or - 9/8, which of them as part of the scale
-  kBlocksIq1M,    // 6 levels
-  kBlocksIq2,     // 6 levels
-  kBlocksIq3Xxs,  // 16 levels
-  kBlocksIq3S,    // 16 levels
-};
-inline constexpr size_t kPackingCount = static_cast<size_t>(Packing::kBlocksIq3S) + 1;
-
-// What a panel keeps for each of its 16 rows and 32 columns.
-enum class ScaleForm : uint8_t {
-  kNone,
-  kBlocks,  // a struct for 256 columns, see below
-  kHalves,
-  kHalvesAndMins,  // 16 scales, 16 minimums
-  kPowers,         // exponents, a byte each
-  kPairs,          // 16 floats of 8 bits (e4m3, no sign) for 16 columns, 16 for the next 16
-  kZeros,          // words: a float of 24 bits above a zero point of 8
-  kFloats,
-};
-
-struct PackingInfo {
-  Packing packing;
-  const char* name;  // "groups4", as in kernel names
-  ActivationLayout activation;
-  int bits;               // of a code, or of an element
-  int offset;             // taken from every code (from every level's byte for codebooks: none)
-  const int8_t* levels;   // what a code of up to 4 bits means, or null
-  int64_t group_columns;  // that one scale covers
-  int64_t scale_bytes;    // a panel's scales: of 32 columns, or of 256 for whole scales
-  ScaleForm form;
-  const int8_t* low_levels = nullptr;  // level = 128 * levels[code] + low_levels[code]
-  int divisor = 1;  // of the float scale, a power of two: what makes the levels whole
-};
 const PackingInfo& info(Packing packing);
 
 // The packing of a weight's layout; kRows where there is none, or the columns do not fill groups.
@@ -116,57 +43,7 @@ Packing packing_of(const QuantTensor& tensor, TargetSet targets = TargetSet::sca
 bool is_quant_packing(Packing packing);
 bool is_e4m3(Packing packing);
 
-// Where a panel's parts begin, in bytes.
-struct PanelShape {
-  int64_t scales = 0;  // of a block, padded
-  int64_t run = 0;     // of one run of codes
-  int64_t block = 0;   // of 256 columns
-  int64_t panel = 0;   // in all
-
-  int64_t run_at(int64_t run_index) const {
-    return run_index / 8 * block + scales + run_index % 8 * run;
-  }
-};
 PanelShape panel_shape(Packing packing, int64_t cols);
-
-// The scales of one block of 256 columns, as kBlocks packings keep them. Scales and mins come in
-// pairs of neighbouring groups: [groups / 2][16 rows][2].
-struct BlockScales32 {  // groups of 32
-  uint16_t scales[16];  // halves
-  uint16_t min_scales[16];
-  uint8_t group_scales[4][32];
-  uint8_t group_mins[4][32];
-};
-struct BlockScales16 {  // groups of 16
-  uint16_t scales[16];
-  int8_t group_scales[8][32];
-};
-struct BlockScales4 {  // groups of 16, scale in the low nibble and min in the high one
-  uint16_t scales[16];
-  uint16_t min_scales[16];
-  uint8_t group_scales[8][32];
-};
-struct BlockScalesIq4 {  // groups of 32, signed
-  uint16_t scales[16];
-  int8_t group_scales[4][32];
-};
-struct BlockScalesOne {  // one for all 256 columns
-  uint16_t scales[16];
-};
-// Scales 2n + 1 of nibbles, [groups / 2][16 rows]: the first of a pair of groups in the low ones.
-struct BlockNibbles16 {  // groups of 16
-  uint16_t scales[16];
-  uint8_t nibbles[8][16];
-};
-struct BlockNibbles32 {  // groups of 32
-  uint16_t scales[16];
-  uint8_t nibbles[4][16];
-};
-struct BlockShifts32 {  // groups of 32; the fourth bit: 9/8 are taken from the codes, not 7/8
-  uint16_t scales[16];
-  uint8_t nibbles[4][16];
-  static constexpr int kShiftUnit = 8;
-};
 
 // Packs panels [begin, end) of a matrix of `rows` by `cols`; panel p goes to
 // out + p * panel_shape().panel. `weights` holds whole rows of `layout`.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/exec.h"
+#include "model/module_name.h"
 #include "model/quant/quant_module.h"
 
 namespace ingot {
@@ -205,16 +206,15 @@ Result<const TensorEntry*> TensorBinder::find_quantized(const std::string& modul
 
 Result<std::optional<QuantTensor>> TensorBinder::quantized(const TensorSource& source, int64_t rows,
                                                            int64_t cols) {
-  constexpr std::string_view kWeight = ".weight";
   if (!quantization_->is_quantized() || !source.exists()) return std::optional<QuantTensor>();
   const TensorPart& part = source.parts.front();
-  if (!part.name.ends_with(kWeight)) return std::optional<QuantTensor>();
+  if (!part.name.ends_with(kWeightSuffix)) return std::optional<QuantTensor>();
   if (overlay_ != nullptr && overlay_->find(part.name) != nullptr)
     return std::optional<QuantTensor>();
-  const std::string name = part.name.substr(0, part.name.size() - kWeight.size());
+  const std::string name = module_of(part.name);
   std::vector<std::string> names;
   for (const std::string& spelling : weights_->spellings(part.name))
-    names.push_back(spelling.substr(0, spelling.size() - kWeight.size()));
+    names.push_back(module_of(spelling));
   const QuantModule module(checkpoint_->name(), std::move(names),
                            [&](std::string_view suffix) { return find_quantized(name, suffix); });
   INGOT_TRY(std::optional<QuantTensor> tensor, read_quant_weight(module, *quantization_, cols));

@@ -3,18 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+
+#include "base/check.h"
+#include "kernels/cpu_ops.h"
 
 namespace ingot {
 namespace {
 
-constexpr int64_t kElementGrain = 8192;  // floats a thread takes at least in elementwise ops
-
-void grow(std::vector<float>& buffer, int64_t size) {
-  if (buffer.size() < static_cast<size_t>(size)) buffer.resize(static_cast<size_t>(size));
-}
-
 bool has_prompts(const Batch& batch) {
   return std::ranges::any_of(batch.sequences, [](const BatchSequence& s) { return s.tokens > 1; });
+}
+
+NormOp norm_op(const NormSpec& spec, const NormWeights& weights) {
+  return {spec.kind, spec.eps, weights.weight, weights.bias};
 }
 
 }  // namespace
@@ -22,24 +24,26 @@ bool has_prompts(const Batch& batch) {
 Decoder::Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type)
     : model_(std::move(model)),
       exec_(exec),
-      attention_(&choose_attention(cache_type, model_->targets())),
-      norm_(&choose_norm(model_->targets())),
-      rope_(&choose_rope(model_->targets())),
-      elementwise_(&choose_elementwise(model_->targets())),
-      activations_(model_->targets()),
-      inner_activations_(model_->targets()) {
+      cpu_(std::make_unique<CpuOps>(exec, model_->targets(), cache_type)),
+      ops_(cpu_.get()) {
   for (const RopeSpec& rope : model_->spec().ropes)
     ropes_.emplace_back(rope, model_->spec().context);
 }
 
 Result<Decoder> Decoder::create(std::shared_ptr<const Model> model, Exec exec,
                                 KvCacheType cache_type) {
-  return Decoder(std::move(model), exec, cache_type);
+  Decoder decoder(std::move(model), exec, cache_type);
+  if (decoder.model_->device() != nullptr) {
+    INGOT_TRY(decoder.device_, decoder.model_->device()->make_ops());
+  }
+  return decoder;
 }
 
-void Decoder::set_sequences(const Batch& batch, const KvCache& cache) {
-  INGOT_CHECK(cache.type() == attention_->type);
-  rows_ = static_cast<int64_t>(batch.tokens.size());
+void Decoder::begin(const Batch& batch, const KvCache& cache) {
+  const ModelSpec& spec = model_->spec();
+  rows_ = std::ssize(batch.tokens);
+  for (const TokenId token : batch.tokens)
+    INGOT_CHECK(token >= 0 && token < spec.vocab);
   sequences_.resize(cache.groups().size());
   for (size_t group = 0; group < sequences_.size(); ++group) {
     sequences_[group].clear();
@@ -54,203 +58,275 @@ void Decoder::set_sequences(const Batch& batch, const KvCache& cache) {
     }
     INGOT_CHECK(row == rows_);
   }
+  angles_.clear();
+  for (RopeTable& rope : ropes_) {
+    rope.fill(batch);
+    angles_.push_back({rope.spec().pairing, rope.cos(), rope.sin(), rope.pairs()});
+  }
+  position_rows_.clear();
+  if (spec.learned_positions > 0) {
+    for (const BatchSequence& sequence : batch.sequences) {
+      for (int64_t i = 0; i < sequence.tokens; ++i) {
+        const int64_t position = sequence.first_position + i + spec.position_offset;
+        INGOT_CHECK(position < spec.learned_positions);
+        position_rows_.push_back(static_cast<int32_t>(position));
+      }
+    }
+  }
+  const OpsStep step{.tokens = batch.tokens,
+                     .groups = sequences_,
+                     .page_tokens = cache.page_tokens(),
+                     .ropes = angles_,
+                     .position_rows = position_rows_,
+                     .output_rows = batch.output_rows,
+                     .hidden_rows = batch.hidden_rows,
+                     .has_prompts = has_prompts(batch),
+                     .cache = &cache};
+  cpu_->begin(step);
+  if (device_ != nullptr) device_->begin(step);
+}
+
+Status Decoder::go_to(bool is_on_device) {
+  Ops* const next = is_on_device ? device_.get() : cpu_.get();
+  INGOT_CHECK(next != nullptr);
+  if (next == ops_) return Status::ok();
+  const int64_t count = rows_ * model_->spec().hidden;
+  moved_.resize(static_cast<size_t>(count));
+  INGOT_TRY(ops_->read(hidden_, moved_));
+  ops_ = next;
+  hidden_ = ops_->buffer(Buffer::kHidden, count);
+  ops_->write(hidden_, moved_);
+  return Status::ok();
 }
 
 Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCache& cache) {
+  if (model_->is_all_on_device()) return run(batch, cache);
   const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
-  set_sequences(batch, cache);
-  for (RopeTable& rope : ropes_)
-    rope.fill(batch);
+  return run(batch, cache);
+}
 
-  embed(batch);
-  for (size_t i = 0; i < model_->layers().size() && run_layer(i, cache); ++i) {
-    if (on_layer)
-      on_layer(i, std::span(hidden_).first(static_cast<size_t>(rows_ * model_->spec().hidden)));
+Result<std::span<const float>> Decoder::run(const Batch& batch, const KvCache& cache) {
+  begin(batch, cache);
+  hidden_states_ = {};
+  const auto outputs = std::ssize(batch.output_rows);
+  const bool can_replay = model_->is_all_on_device() && batch.hidden_rows.empty() && !on_layer &&
+                          !on_input && outputs == rows_;
+  if (can_replay) {
+    ops_ = device_.get();
+    if (!ops_->replay()) {
+      INGOT_TRY(walk(cache));
+      compute_logits(outputs);
+      ops_->end_pass();
+    }
+    INGOT_TRY(const std::span<const float> logits, view_logits(outputs));
+    INGOT_TRY(model_->checkpoint().check_intact());
+    return logits;
   }
-  const std::span<const float> logits = compute_logits(batch);
-  select(batch.hidden_rows, wanted_);
-  hidden_states_ = std::span(wanted_).first(batch.hidden_rows.size() *
-                                            static_cast<size_t>(model_->spec().hidden));
+  INGOT_TRY(walk(cache));
+  INGOT_TRY(go_to(model_->is_head_on_device()));
+  compute_logits(outputs);
+  INGOT_TRY(const std::span<const float> logits, view_logits(outputs));
+  if (!batch.hidden_rows.empty()) {
+    const float* wanted = select(RowList::kHidden, std::ssize(batch.hidden_rows), Buffer::kWanted);
+    const size_t count = batch.hidden_rows.size() * static_cast<size_t>(model_->spec().hidden);
+    INGOT_TRY(hidden_states_, ops_->view(wanted, count));
+  }
+  INGOT_TRY(ops_->finish());
   INGOT_TRY(model_->checkpoint().check_intact());
   return logits;
 }
 
+Status Decoder::walk(const KvCache& cache) {
+  embed();
+  bool goes_on = true;
+  for (size_t i = 0; i < model_->layers().size() && goes_on; ++i) {
+    INGOT_TRY(go_to(model_->spec().layers[i].is_on_device));
+    INGOT_TRY(goes_on, run_layer(i, cache));
+    if (goes_on && on_layer) {
+      INGOT_TRY(const std::span<const float> hidden,
+                ops_->view(hidden_, static_cast<size_t>(rows_ * model_->spec().hidden)));
+      on_layer(i, hidden);
+    }
+  }
+  return Status::ok();
+}
+
 Status Decoder::run_layers(const Batch& batch, const KvCache& cache, std::span<float> hidden) {
   const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
-  set_sequences(batch, cache);
+  begin(batch, cache);
   INGOT_CHECK(std::ssize(hidden) == rows_ * model_->spec().hidden);
-  for (RopeTable& rope : ropes_)
-    rope.fill(batch);
-  grow(hidden_, std::ssize(hidden));
-  grow(normed_, std::ssize(hidden));
-  grow(branch_, std::ssize(hidden));
-  std::ranges::copy(hidden, hidden_.begin());
+  ops_ = cpu_.get();
+  hidden_ = ops_->buffer(Buffer::kHidden, std::ssize(hidden));
+  ops_->write(hidden_, hidden);
   bool goes_on = true;
-  for (size_t i = 0; i < model_->layers().size() && goes_on; ++i)
-    goes_on = run_layer(i, cache);
-  if (goes_on) std::copy_n(hidden_.begin(), hidden.size(), hidden.begin());
+  for (size_t i = 0; i < model_->layers().size() && goes_on; ++i) {
+    INGOT_TRY(go_to(model_->spec().layers[i].is_on_device));
+    INGOT_TRY(goes_on, run_layer(i, cache));
+  }
+  if (goes_on) INGOT_TRY(ops_->read(hidden_, hidden));
   return model_->checkpoint().check_intact();
 }
 
-std::span<const float> Decoder::embed_tokens(const Batch& batch, const KvCache& cache) {
-  set_sequences(batch, cache);
-  embed(batch);
-  return std::span(hidden_).first(static_cast<size_t>(rows_ * model_->spec().hidden));
+Result<std::span<const float>> Decoder::embed_tokens(const Batch& batch, const KvCache& cache) {
+  begin(batch, cache);
+  embed();
+  return ops_->view(hidden_, static_cast<size_t>(rows_ * model_->spec().hidden));
 }
 
-std::span<const float> Decoder::logits_of(std::span<const float> hidden) {
+Result<std::span<const float>> Decoder::logits_of(std::span<const float> hidden) {
   const ThreadPool::Step step = exec_.begin_step(true);
-  Batch batch;
-  const int64_t rows = std::ssize(hidden) / model_->spec().hidden;
-  for (int64_t row = 0; row < rows; ++row)
-    batch.output_rows.push_back(row);
-  grow(hidden_, std::ssize(hidden));
-  std::ranges::copy(hidden, hidden_.begin());
-  return compute_logits(batch);
+  rows_ = std::ssize(hidden) / model_->spec().hidden;
+  first_rows_.resize(static_cast<size_t>(rows_));
+  std::iota(first_rows_.begin(), first_rows_.end(), 0);
+  ops_ = model_->is_head_on_device() ? device_.get() : cpu_.get();
+  OpsStep given;
+  given.output_rows = first_rows_;
+  given.has_prompts = true;
+  ops_->begin(given);
+  hidden_ = ops_->buffer(Buffer::kHidden, std::ssize(hidden));
+  ops_->write(hidden_, hidden);
+  compute_logits(rows_);
+  return view_logits(rows_);
 }
 
-bool Decoder::is_wanted(size_t layer, LinearInput input, const Activations& x) const {
-  return !on_input || on_input(layer, input, {x.x(), static_cast<size_t>(x.tokens() * x.cols())});
+Result<bool> Decoder::is_wanted(size_t layer, LinearInput input, const float* x,
+                                int64_t cols) const {
+  if (!on_input) return true;
+  INGOT_TRY(const std::span<const float> seen, ops_->view(x, static_cast<size_t>(rows_ * cols)));
+  return on_input(layer, input, seen);
 }
 
-void Decoder::embed(const Batch& batch) {
+void Decoder::embed() {
   const ModelSpec& spec = model_->spec();
-  const TensorView& table = model_->embedding();
-  const auto dim = static_cast<int64_t>(table.cols());
-  const uint64_t row_bytes = table.row_bytes();
-  grow(hidden_, rows_ * spec.hidden);
-  grow(normed_, rows_ * std::max(spec.hidden, dim));
-  grow(branch_, rows_ * spec.hidden);
-  float* target = spec.embedding_dim > 0 ? normed_.data() : hidden_.data();
-  exec_.for_ranges(rows_, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const TokenId token = batch.tokens[static_cast<size_t>(i)];
-      INGOT_CHECK(token >= 0 && token < spec.vocab);
-      const std::span<float> out(target + i * dim, static_cast<size_t>(dim));
-      dequantize(table.layout,
-                 table.bytes.subspan(static_cast<uint64_t>(token) * row_bytes, row_bytes), out);
-      if (spec.embedding_scale != 1) {
-        for (float& value : out)
-          value *= spec.embedding_scale;
-      }
-    }
-  });
+  ops_ = model_->is_all_on_device() ? device_.get() : cpu_.get();
+  const auto dim = static_cast<int64_t>(model_->embedding().cols());
+  hidden_ = buffer(Buffer::kHidden, spec.hidden);
+  float* target = spec.embedding_dim > 0 ? buffer(Buffer::kNormed, dim) : hidden_;
+  ops_->embed({&model_->embedding(), &model_->placed_embedding()}, spec.embedding_scale, target,
+              dim);
   if (spec.embedding_dim > 0) {
-    activations_.set(normed_.data(), rows_, dim);
-    model_->embedding_in().linear.run(exec_, activations_, hidden_.data(), spec.hidden);
+    ops_->set_input(InputSlot::kBranch, target, rows_, dim);
+    const LinearOutput output{&model_->embedding_in().linear, hidden_, spec.hidden};
+    ops_->run_linears(InputSlot::kBranch, {&output, 1});
   }
-  if (spec.learned_positions > 0) {
-    float* row = hidden_.data();
-    for (const BatchSequence& sequence : batch.sequences) {
-      for (int64_t i = 0; i < sequence.tokens; ++i, row += spec.hidden) {
-        const int64_t position = sequence.first_position + i + spec.position_offset;
-        INGOT_CHECK(position < spec.learned_positions);
-        elementwise_->add_scaled(row, model_->position_table().data() + position * spec.hidden, 1,
-                                 spec.hidden);
-      }
-    }
-  }
+  if (spec.learned_positions > 0)
+    ops_->add_positions(model_->position_table(), hidden_, spec.hidden);
   if (spec.has_embedding_norm) {
-    normalize(spec.norm, model_->embedding_norm(), hidden_.data(), hidden_.data(), rows_,
-              spec.hidden);
+    ops_->normalize(norm_op(spec.norm, model_->embedding_norm()), hidden_, hidden_, rows_,
+                    spec.hidden);
   }
 }
 
 // One block: see BlockForm for the three ways in which norms, branches and residual sums are
 // arranged.
-bool Decoder::run_layer(size_t index, const KvCache& cache) {
+Result<bool> Decoder::run_layer(size_t index, const KvCache& cache) {
   const ModelSpec& spec = model_->spec();
   const LayerSpec& layer = spec.layers[index];
   const LayerWeights& weights = model_->layers()[index];
   const auto& attention = std::get<AttentionSpec>(layer.mixer);
   const auto& ffn = std::get<DenseFfnSpec>(layer.ffn);
-  float* x = hidden_.data();
+  float* const x = hidden_;
+  float* const normed = buffer(Buffer::kNormed, spec.hidden);
+  float* const branch = buffer(Buffer::kBranch, spec.hidden);
   const bool norms_first = layer.form != BlockForm::kPostResidual;
-  // The input of a branch: normed where the layer has that norm, else the residual stream itself.
-  const auto prepare = [&](bool has_norm, const NormWeights& norm) {
-    if (has_norm) normalize(spec.norm, norm, x, normed_.data(), rows_, spec.hidden);
-    activations_.set(has_norm ? normed_.data() : x, rows_, spec.hidden);
+  const auto normalize = [&](const NormWeights& norm, float* from, float* to) {
+    ops_->normalize(norm_op(spec.norm, norm), from, to, rows_, spec.hidden);
   };
-  const auto finish = [&](bool has_norm, const NormWeights& norm, float* branch) {
-    if (has_norm) normalize(spec.norm, norm, branch, branch, rows_, spec.hidden);
+  const auto add = [&](const float* addend) {
+    ops_->add_scaled(x, addend, spec.residual_scale, rows_ * spec.hidden);
+  };
+  // The input of a branch: normed where the layer has that norm, else the residual stream itself.
+  const auto read_input = [&](bool is_normed) {
+    ops_->set_input(InputSlot::kBranch, is_normed ? normed : x, rows_, spec.hidden);
   };
 
-  prepare(norms_first && layer.has_mixer_norm, weights.mixer_norm);
-  if (!attend(index, attention, cache, branch_.data())) return false;
-  finish(layer.has_mixer_post_norm, weights.mixer_post_norm, branch_.data());
+  const bool norms_mixer = norms_first && layer.has_mixer_norm;
+  if (norms_mixer) normalize(weights.mixer_norm, x, normed);
+  read_input(norms_mixer);
+  INGOT_TRY(bool goes_on, attend(index, attention, cache, branch));
+  if (!goes_on) return false;
+  if (layer.has_mixer_post_norm) normalize(weights.mixer_post_norm, branch, branch);
 
   if (layer.form == BlockForm::kParallel) {
-    grow(second_branch_, rows_ * spec.hidden);
-    if (layer.has_ffn_norm) prepare(true, weights.ffn_norm);
-    if (!feed_forward(index, ffn, second_branch_.data())) return false;
-    finish(layer.has_ffn_post_norm, weights.ffn_post_norm, second_branch_.data());
-    add_branch(branch_.data());
-    add_branch(second_branch_.data());
+    float* const second = buffer(Buffer::kSecondBranch, spec.hidden);
+    if (layer.has_ffn_norm) {
+      normalize(weights.ffn_norm, x, normed);
+      read_input(true);
+    }
+    INGOT_TRY(goes_on, feed_forward(index, ffn, second));
+    if (!goes_on) return false;
+    if (layer.has_ffn_post_norm) normalize(weights.ffn_post_norm, second, second);
+    add(branch);
+    add(second);
     return true;
   }
-  add_branch(branch_.data());
-  if (!norms_first) normalize(spec.norm, weights.mixer_norm, x, x, rows_, spec.hidden);
-  prepare(norms_first && layer.has_ffn_norm, weights.ffn_norm);
-  if (!feed_forward(index, ffn, branch_.data())) return false;
-  finish(layer.has_ffn_post_norm, weights.ffn_post_norm, branch_.data());
-  add_branch(branch_.data());
-  if (!norms_first) normalize(spec.norm, weights.ffn_norm, x, x, rows_, spec.hidden);
+  const bool norms_ffn = norms_first && layer.has_ffn_norm;
+  if (norms_ffn) {
+    ops_->add_and_normalize(x, branch, spec.residual_scale, norm_op(spec.norm, weights.ffn_norm),
+                            normed, rows_, spec.hidden);
+  } else {
+    add(branch);
+  }
+  if (!norms_first) normalize(weights.mixer_norm, x, x);
+  read_input(norms_ffn);
+  INGOT_TRY(goes_on, feed_forward(index, ffn, branch));
+  if (!goes_on) return false;
+  if (layer.has_ffn_post_norm) normalize(weights.ffn_post_norm, branch, branch);
+  add(branch);
+  if (!norms_first) normalize(weights.ffn_norm, x, x);
   return true;
 }
 
-bool Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out) {
+Result<bool> Decoder::attend(size_t index, const AttentionSpec& spec, const KvCache& cache,
+                             float* out) {
   const LayerWeights& weights = model_->layers()[index];
-  const int64_t q_width = spec.heads * spec.key_dim;
-  const int64_t out_width = spec.heads * spec.value_dim;
-  grow(attended_, rows_ * out_width);
-  if (!is_wanted(index, LinearInput::kMixerIn, activations_)) return false;
+  const LayerSpec& layer = model_->spec().layers[index];
+  const bool is_normed = layer.form != BlockForm::kPostResidual && layer.has_mixer_norm;
+  const int64_t hidden = model_->spec().hidden;
+  INGOT_TRY(bool goes_on, is_wanted(index, LinearInput::kMixerIn,
+                                    is_normed ? buffer(Buffer::kNormed, hidden) : hidden_, hidden));
+  if (!goes_on) return false;
   project_qkv(spec, weights);
   if (!spec.norm_after_rope) normalize_qk(spec, weights);
   rotate(spec);
   if (spec.norm_after_rope) normalize_qk(spec, weights);
 
-  const PagedKv& kv = cache.layer(index);
-  const std::vector<SequenceRows>& sequences = sequences_[cache.group_of(index)];
-  attention_->store({.kv = kv,
-                     .k = k_.data(),
-                     .k_stride = spec.kv_heads * spec.key_dim,
-                     .v = v_.data(),
-                     .v_stride = spec.kv_heads * spec.value_dim,
-                     .sequences = sequences},
-                    exec_);
-  attention_->run(
-      {.kv = kv,
-       .q = q_.data(),
-       .q_stride = q_width,
-       .out = attended_.data(),
-       .out_stride = out_width,
-       .heads = spec.heads,
-       .scale = spec.scale,
-       .softcap = spec.softcap,
-       .window = spec.window,
-       .alibi_slopes = weights.alibi_slopes.empty() ? nullptr : weights.alibi_slopes.data(),
-       .sinks = weights.sinks.empty() ? nullptr : weights.sinks.data(),
-       .sequences = sequences},
-      exec_);
-  inner_activations_.set(attended_.data(), rows_, out_width);
-  if (!is_wanted(index, LinearInput::kMixerInner, inner_activations_)) return false;
-  weights.o.linear.run(exec_, inner_activations_, out, model_->spec().hidden);
+  const int64_t width = spec.heads * spec.value_dim;
+  float* const attended = buffer(Buffer::kAttended, width);
+  ops_->attend({.kv = cache.layer(index),
+                .group = cache.group_of(index),
+                .q = q_,
+                .k = k_,
+                .v = v_,
+                .out = attended,
+                .heads = spec.heads,
+                .scale = spec.scale,
+                .softcap = spec.softcap,
+                .window = spec.window,
+                .alibi_slopes = weights.alibi_slopes,
+                .sinks = weights.sinks});
+  INGOT_TRY(goes_on, is_wanted(index, LinearInput::kMixerInner, attended, width));
+  if (!goes_on) return false;
+  ops_->set_input(InputSlot::kInner, attended, rows_, width);
+  const LinearOutput output{&weights.o.linear, out, hidden};
+  ops_->run_linears(InputSlot::kInner, {&output, 1});
   return true;
 }
 
 void Decoder::project_qkv(const AttentionSpec& spec, const LayerWeights& weights) {
-  const auto output = [&](const Linear& linear, std::vector<float>& out) {
-    grow(out, rows_ * linear.rows());
-    return LinearOutput{&linear, out.data(), linear.rows()};
+  const auto output = [&](const Linear& linear, Buffer which) {
+    return LinearOutput{&linear, buffer(which, linear.rows()), linear.rows()};
   };
-  const std::array outputs{output(weights.q.linear, q_), output(weights.k.linear, k_),
-                           output(weights.v.linear, v_)};
-  run_linears(exec_, activations_, outputs);
+  const std::array outputs{output(weights.q.linear, Buffer::kQ),
+                           output(weights.k.linear, Buffer::kK),
+                           output(weights.v.linear, Buffer::kV)};
+  q_ = outputs[0].y;
+  k_ = outputs[1].y;
+  v_ = outputs[2].y;
+  ops_->run_linears(InputSlot::kBranch, outputs);
   if (spec.clip_qkv == 0) return;
-  for (const LinearOutput& out : outputs) {
-    for (int64_t i = 0; i < rows_ * out.y_stride; ++i)
-      out.y[i] = std::clamp(out.y[i], -spec.clip_qkv, spec.clip_qkv);
-  }
+  for (const LinearOutput& out : outputs)
+    ops_->clamp(out.y, spec.clip_qkv, rows_ * out.y_stride);
 }
 
 void Decoder::normalize_qk(const AttentionSpec& spec, const LayerWeights& weights) {
@@ -258,116 +334,81 @@ void Decoder::normalize_qk(const AttentionSpec& spec, const LayerWeights& weight
   const auto apply = [&](const NormWeights& norm, float* x, int64_t heads) {
     const bool is_whole = spec.qk_norm == QkNorm::kWhole;
     const int64_t dim = is_whole ? heads * spec.key_dim : spec.key_dim;
-    normalize(spec.qk_norm_spec, norm, x, x, is_whole ? rows_ : rows_ * heads, dim);
+    ops_->normalize(norm_op(spec.qk_norm_spec, norm), x, x, is_whole ? rows_ : rows_ * heads, dim);
   };
-  apply(weights.q_norm, q_.data(), spec.heads);
-  apply(weights.k_norm, k_.data(), spec.kv_heads);
+  apply(weights.q_norm, q_, spec.heads);
+  apply(weights.k_norm, k_, spec.kv_heads);
 }
 
 void Decoder::rotate(const AttentionSpec& spec) {
   if (spec.rope < 0) return;
-  const RopeTable& table = ropes_[static_cast<size_t>(spec.rope)];
-  const auto apply = [&](float* x, int64_t heads) {
-    const RopeArgs args{.pairing = table.spec().pairing,
-                        .x = x,
-                        .token_stride = heads * spec.key_dim,
-                        .heads = heads,
-                        .head_dim = spec.key_dim,
-                        .pairs = table.pairs(),
-                        .cos = table.cos(),
-                        .sin = table.sin()};
-    exec_.for_ranges(rows_, 8, [&](int64_t begin, int64_t end) { rope_->run(args, begin, end); });
-  };
-  apply(q_.data(), spec.heads);
-  apply(k_.data(), spec.kv_heads);
+  const auto rope = static_cast<size_t>(spec.rope);
+  ops_->rotate({rope, q_, spec.heads, spec.key_dim});
+  ops_->rotate({rope, k_, spec.kv_heads, spec.key_dim});
 }
 
-bool Decoder::feed_forward(size_t index, const DenseFfnSpec& spec, float* out) {
+Result<bool> Decoder::feed_forward(size_t index, const DenseFfnSpec& spec, float* out) {
   const LayerWeights& weights = model_->layers()[index];
-  if (!is_wanted(index, LinearInput::kFfnIn, activations_)) return false;
-  const int64_t count = rows_ * spec.hidden;
-  grow(up_, count);
-  const float* gate = up_.data();
-  const float* up = nullptr;
+  const LayerSpec& layer = model_->spec().layers[index];
+  const int64_t hidden = model_->spec().hidden;
+  // A parallel block without a norm of its own reads what the mixer read.
+  const bool is_parallel = layer.form == BlockForm::kParallel;
+  const bool is_normed = layer.form != BlockForm::kPostResidual &&
+                         (layer.has_ffn_norm || (is_parallel && layer.has_mixer_norm));
+  INGOT_TRY(bool goes_on, is_wanted(index, LinearInput::kFfnIn,
+                                    is_normed ? buffer(Buffer::kNormed, hidden) : hidden_, hidden));
+  if (!goes_on) return false;
+  float* const up = buffer(Buffer::kUp, spec.hidden);
   if (spec.is_gated) {
-    grow(gate_, count);
-    run_linears(exec_, activations_,
-                std::array{LinearOutput{&weights.gate.linear, gate_.data(), spec.hidden},
-                           LinearOutput{&weights.up.linear, up_.data(), spec.hidden}});
-    gate = gate_.data();
-    up = up_.data();
+    float* const gate = buffer(Buffer::kGate, spec.hidden);
+    const std::array outputs{LinearOutput{&weights.gate.linear, gate, spec.hidden},
+                             LinearOutput{&weights.up.linear, up, spec.hidden}};
+    ops_->run_linears(InputSlot::kBranch, outputs);
+    ops_->activate(spec.activation, gate, up, up, rows_ * spec.hidden);
   } else {
-    weights.up.linear.run(exec_, activations_, up_.data(), spec.hidden);
+    const LinearOutput output{&weights.up.linear, up, spec.hidden};
+    ops_->run_linears(InputSlot::kBranch, {&output, 1});
+    ops_->activate(spec.activation, up, nullptr, up, rows_ * spec.hidden);
   }
-  exec_.for_ranges(count, kElementGrain, [&](int64_t begin, int64_t end) {
-    elementwise_->activate(spec.activation, gate + begin, up == nullptr ? nullptr : up + begin,
-                           up_.data() + begin, end - begin);
-  });
-  inner_activations_.set(up_.data(), rows_, spec.hidden);
-  if (!is_wanted(index, LinearInput::kFfnInner, inner_activations_)) return false;
-  weights.down.linear.run(exec_, inner_activations_, out, model_->spec().hidden);
+  INGOT_TRY(goes_on, is_wanted(index, LinearInput::kFfnInner, up, spec.hidden));
+  if (!goes_on) return false;
+  ops_->set_input(InputSlot::kInner, up, rows_, spec.hidden);
+  const LinearOutput output{&weights.down.linear, out, hidden};
+  ops_->run_linears(InputSlot::kInner, {&output, 1});
   return true;
 }
 
-void Decoder::normalize(const NormSpec& spec, const NormWeights& weights, const float* x, float* y,
-                        int64_t rows, int64_t dim) const {
-  const NormArgs args{
-      .kind = spec.kind,
-      .x = x,
-      .x_stride = dim,
-      .y = y,
-      .y_stride = dim,
-      .dim = dim,
-      .eps = spec.eps,
-      .weight = weights.weight.empty() ? nullptr : weights.weight.data(),
-      .weight_rows = weights.weight.empty() ? 1 : static_cast<int64_t>(weights.weight.size()) / dim,
-      .bias = weights.bias.empty() ? nullptr : weights.bias.data()};
-  const int64_t grain = std::max<int64_t>(1, kElementGrain / dim);
-  exec_.for_ranges(rows, grain, [&](int64_t begin, int64_t end) { norm_->run(args, begin, end); });
-}
-
-void Decoder::add_branch(const float* branch) {
+float* Decoder::select(RowList list, int64_t rows, Buffer into) {
   const ModelSpec& spec = model_->spec();
-  exec_.for_ranges(rows_ * spec.hidden, kElementGrain, [&](int64_t begin, int64_t end) {
-    elementwise_->add_scaled(hidden_.data() + begin, branch + begin, spec.residual_scale,
-                             end - begin);
-  });
-}
-
-void Decoder::select(std::span<const int64_t> rows, std::vector<float>& out) {
-  const ModelSpec& spec = model_->spec();
-  const auto count = static_cast<int64_t>(rows.size());
-  if (count == 0) return;
-  grow(out, count * spec.hidden);
-  for (int64_t i = 0; i < count; ++i) {
-    const float* row = hidden_.data() + rows[static_cast<size_t>(i)] * spec.hidden;
-    std::copy_n(row, spec.hidden, out.data() + i * spec.hidden);
-  }
+  float* const out = ops_->buffer(into, rows * spec.hidden);
+  ops_->copy_rows(list, hidden_, spec.hidden, out);
   if (spec.has_final_norm)
-    normalize(spec.norm, model_->final_norm(), out.data(), out.data(), count, spec.hidden);
+    ops_->normalize(norm_op(spec.norm, model_->final_norm()), out, out, rows, spec.hidden);
+  return out;
 }
 
-std::span<const float> Decoder::compute_logits(const Batch& batch) {
+void Decoder::compute_logits(int64_t rows) {
   const ModelSpec& spec = model_->spec();
-  const auto rows = static_cast<int64_t>(batch.output_rows.size());
-  if (rows == 0) return {};
-  select(batch.output_rows, selected_);
-  grow(logits_, rows * spec.vocab);
-  activations_.set(selected_.data(), rows, spec.hidden);
+  if (rows == 0) return;
+  const float* selected = select(RowList::kOutput, rows, Buffer::kSelected);
+  ops_->set_input(InputSlot::kBranch, selected, rows, spec.hidden);
   if (spec.embedding_dim > 0) {
-    grow(projected_, rows * spec.embedding_dim);
-    model_->embedding_out().linear.run(exec_, activations_, projected_.data(), spec.embedding_dim);
-    activations_.set(projected_.data(), rows, spec.embedding_dim);
+    float* const projected = ops_->buffer(Buffer::kProjected, rows * spec.embedding_dim);
+    const LinearOutput output{&model_->embedding_out().linear, projected, spec.embedding_dim};
+    ops_->run_linears(InputSlot::kBranch, {&output, 1});
+    ops_->set_input(InputSlot::kBranch, projected, rows, spec.embedding_dim);
   }
-  model_->output().linear.run(exec_, activations_, logits_.data(), spec.vocab);
-  const std::span<float> logits(logits_.data(), static_cast<size_t>(rows * spec.vocab));
-  if (spec.logit_scale != 1) {
-    for (float& logit : logits)
-      logit *= spec.logit_scale;
-  }
-  if (spec.logit_softcap != 0)
-    elementwise_->softcap(logits.data(), spec.logit_softcap, rows * spec.vocab);
-  return logits;
+  float* const logits = ops_->buffer(Buffer::kLogits, rows * spec.vocab);
+  const LinearOutput output{&model_->output().linear, logits, spec.vocab};
+  ops_->run_linears(InputSlot::kBranch, {&output, 1});
+  if (spec.logit_scale != 1 || spec.logit_softcap != 0)
+    ops_->finish_logits(logits, spec.logit_scale, spec.logit_softcap, rows * spec.vocab);
+}
+
+Result<std::span<const float>> Decoder::view_logits(int64_t rows) {
+  if (rows == 0) return std::span<const float>();
+  const int64_t count = rows * model_->spec().vocab;
+  return ops_->view(ops_->buffer(Buffer::kLogits, count), static_cast<size_t>(count));
 }
 
 }  // namespace ingot

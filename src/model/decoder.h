@@ -10,12 +10,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "kernels/activations.h"
-#include "kernels/attention.h"
-#include "kernels/elementwise.h"
 #include "kernels/exec.h"
-#include "kernels/norm.h"
-#include "kernels/rope.h"
+#include "kernels/ops.h"
 #include "model/batch.h"
 #include "model/kv_cache.h"
 #include "model/model.h"
@@ -48,8 +44,8 @@ class Decoder {
   Status run_layers(const Batch& batch, const KvCache& cache, std::span<float> hidden);
   // Embeds the batch's tokens, [rows, hidden]; and the logits of such rows behind all layers,
   // [rows, vocab]. Both valid until the next call.
-  std::span<const float> embed_tokens(const Batch& batch, const KvCache& cache);
-  std::span<const float> logits_of(std::span<const float> hidden);
+  Result<std::span<const float>> embed_tokens(const Batch& batch, const KvCache& cache);
+  Result<std::span<const float>> logits_of(std::span<const float> hidden);
 
   // For tests and analysis: called with each layer's output, [rows, hidden].
   std::function<void(size_t layer, std::span<const float> hidden)> on_layer;
@@ -59,39 +55,44 @@ class Decoder {
 
  private:
   Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type);
-  void set_sequences(const Batch& batch, const KvCache& cache);
-  void embed(const Batch& batch);
+  Result<std::span<const float>> run(const Batch& batch, const KvCache& cache);
+  // Embedding and layers.
+  Status walk(const KvCache& cache);
+  // What of a step does not depend on where it runs; begins it on every device of the model.
+  void begin(const Batch& batch, const KvCache& cache);
+  // Goes on where a layer, or the head, lies; the hidden states go along.
+  Status go_to(bool is_on_device);
+  void embed();
   // False where on_input ended it.
-  bool run_layer(size_t index, const KvCache& cache);
-  bool is_wanted(size_t layer, LinearInput input, const Activations& x) const;
-  bool attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out);
+  Result<bool> run_layer(size_t index, const KvCache& cache);
+  Result<bool> is_wanted(size_t layer, LinearInput input, const float* x, int64_t cols) const;
+  Result<bool> attend(size_t index, const AttentionSpec& spec, const KvCache& cache, float* out);
   void project_qkv(const AttentionSpec& spec, const LayerWeights& weights);
   void normalize_qk(const AttentionSpec& spec, const LayerWeights& weights);
   void rotate(const AttentionSpec& spec);
-  bool feed_forward(size_t index, const DenseFfnSpec& spec, float* out);
-  void normalize(const NormSpec& spec, const NormWeights& weights, const float* x, float* y,
-                 int64_t rows, int64_t dim) const;
-  void add_branch(const float* branch);
+  Result<bool> feed_forward(size_t index, const DenseFfnSpec& spec, float* out);
   // The rows named, behind the final norm.
-  void select(std::span<const int64_t> rows, std::vector<float>& out);
-  std::span<const float> compute_logits(const Batch& batch);
+  float* select(RowList list, int64_t rows, Buffer into);
+  void compute_logits(int64_t rows);
+  Result<std::span<const float>> view_logits(int64_t rows);
+  float* buffer(Buffer which, int64_t cols) const { return ops_->buffer(which, rows_ * cols); }
 
   std::shared_ptr<const Model> model_;
   Exec exec_;
-  const AttentionKernel* attention_ = nullptr;
-  const NormKernel* norm_ = nullptr;
-  const RopeKernel* rope_ = nullptr;
-  const ElementwiseKernels* elementwise_ = nullptr;
+  std::unique_ptr<Ops> cpu_;
+  std::unique_ptr<Ops> device_;  // null: all layers are the processor's
+  Ops* ops_;                     // where the pass is just now
   std::vector<RopeTable> ropes_;
+  std::vector<RopeAngles> angles_;
   std::vector<std::vector<SequenceRows>> sequences_;  // per cache group; they differ in pages
+  std::vector<int32_t> position_rows_;
+  std::vector<int64_t> first_rows_;  // 0, 1, ...: for logits of rows that are given
   int64_t rows_ = 0;
-  Activations activations_;
-  Activations inner_activations_;  // for inputs inside a branch, while the branch's own stay packed
-  std::vector<float> hidden_, normed_, branch_, second_branch_;  // [rows, hidden]
-  std::vector<float> q_, k_, v_, attended_;                      // [rows, heads * dim]
-  std::vector<float> gate_, up_;                                 // [rows, ffn hidden]
-  std::vector<float> selected_, projected_, logits_;
-  std::vector<float> wanted_;  // [hidden rows, hidden]
+  float* hidden_ = nullptr;  // [rows, hidden], of ops_
+  std::vector<float> moved_;
+  float* q_ = nullptr;  // [rows, heads * dim]
+  float* k_ = nullptr;
+  float* v_ = nullptr;
   std::span<const float> hidden_states_;
 };
 

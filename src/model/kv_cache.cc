@@ -30,8 +30,12 @@ std::vector<CacheGroup> cache_groups(const ModelSpec& spec, KvCacheType type, in
   std::vector<CacheGroup> groups;
   for (size_t i = 0; i < spec.layers.size(); ++i) {
     const int64_t window = std::get<AttentionSpec>(spec.layers[i].mixer).window;
-    auto it = std::ranges::find(groups, window, &CacheGroup::window);
-    if (it == groups.end()) it = groups.insert(it, {.window = window, .layers = {}});
+    const bool is_on_device = spec.layers[i].is_on_device;
+    auto it = std::ranges::find_if(groups, [&](const CacheGroup& group) {
+      return group.window == window && group.is_on_device == is_on_device;
+    });
+    if (it == groups.end())
+      it = groups.insert(it, {.window = window, .layers = {}, .is_on_device = is_on_device});
     it->layers.push_back(static_cast<int32_t>(i));
     it->page_bytes += aligned_bytes(shape_of(spec.layers[i], type, page_tokens));
   }
@@ -78,6 +82,7 @@ Result<KvCache> KvCache::create(const ModelSpec& spec, const KvCacheOptions& opt
         kSmallestPageTokens, kLargestPageTokens);
   }
   KvCache cache;
+  cache.device_ = options.device;
   cache.type_ = options.type;
   cache.page_tokens_ = options.page_tokens;
   cache.groups_ = cache_groups(spec, options.type, options.page_tokens);
@@ -97,13 +102,20 @@ Result<KvCache> KvCache::create(const ModelSpec& spec, const KvCacheOptions& opt
     if (!total.fits(uint64_t{1} << 46)) return fail();
     // Not cleared: the kernel hands out zero pages on first touch, and no position is read before
     // written.
-    pool.memory.reset(allocate(*total.value()));
-    if (pool.memory == nullptr && *total.value() != 0) return fail();
+    if (group.is_on_device) {
+      INGOT_CHECK(options.device != nullptr);
+      auto memory = options.device->allocate(*total.value());
+      if (!memory.is_ok()) return fail();
+      pool.device_memory = *std::move(memory);
+    } else {
+      pool.memory.reset(allocate(*total.value()));
+      if (pool.memory == nullptr && *total.value() != 0) return fail();
+    }
     int64_t offset = 0;
     for (const int32_t layer : group.layers) {
       const auto index = static_cast<size_t>(layer);
       const PagedKvShape shape = shape_of(spec.layers[index], options.type, options.page_tokens);
-      cache.layers_[index] = {i, {shape, pool.memory.get() + offset, group.page_bytes}};
+      cache.layers_[index] = {i, {shape, pool.data() + offset, group.page_bytes}};
       offset += aligned_bytes(shape);
     }
   }
@@ -117,21 +129,41 @@ int64_t KvCache::size_bytes() const {
   return bytes;
 }
 
+std::byte* KvCache::page_at(size_t group, PageId page) const {
+  INGOT_CHECK(group < pools_.size() && page >= 0 && page < pools_[group].pages);
+  return pools_[group].data() + page * groups_[group].page_bytes;
+}
+
 std::span<std::byte> KvCache::page(size_t group, PageId page) {
-  INGOT_CHECK(group < pools_.size() && page >= 0 && page < pools_[group].pages);
-  const int64_t bytes = groups_[group].page_bytes;
-  return {pools_[group].memory.get() + page * bytes, static_cast<size_t>(bytes)};
+  std::byte* const data = page_at(group, page);
+  INGOT_CHECK(!groups_[group].is_on_device);
+  return {data, static_cast<size_t>(groups_[group].page_bytes)};
 }
 
-std::span<const std::byte> KvCache::page(size_t group, PageId page) const {
-  INGOT_CHECK(group < pools_.size() && page >= 0 && page < pools_[group].pages);
-  const int64_t bytes = groups_[group].page_bytes;
-  return {pools_[group].memory.get() + page * bytes, static_cast<size_t>(bytes)};
+Status KvCache::read_page(size_t group, PageId page, std::span<std::byte> to) const {
+  const std::byte* from = page_at(group, page);
+  INGOT_CHECK(std::ssize(to) == groups_[group].page_bytes);
+  if (groups_[group].is_on_device) return device_->read(from, to);
+  std::memcpy(to.data(), from, to.size());
+  return Status::ok();
 }
 
-void KvCache::copy_page(size_t group, PageId from, PageId to) {
-  const std::span<const std::byte> source = page(group, from);
-  if (from != to) std::memcpy(page(group, to).data(), source.data(), source.size());
+Status KvCache::write_page(size_t group, PageId page, std::span<const std::byte> from) {
+  std::byte* to = page_at(group, page);
+  INGOT_CHECK(std::ssize(from) == groups_[group].page_bytes);
+  if (groups_[group].is_on_device) return device_->write(to, from);
+  std::memcpy(to, from.data(), from.size());
+  return Status::ok();
+}
+
+Status KvCache::copy_page(size_t group, PageId from, PageId to) {
+  const std::byte* source = page_at(group, from);
+  std::byte* target = page_at(group, to);
+  const auto bytes = static_cast<size_t>(groups_[group].page_bytes);
+  if (from == to) return Status::ok();
+  if (groups_[group].is_on_device) return device_->copy(source, target, bytes);
+  std::memcpy(target, source, bytes);
+  return Status::ok();
 }
 
 }  // namespace ingot

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "kernels/device.h"
 #include "kernels/paged_kv.h"
 #include "model/spec.h"
 
@@ -19,6 +20,7 @@ namespace ingot {
 struct CacheGroup {
   int64_t window = 0;           // 0: full attention
   std::vector<int32_t> layers;  // ascending
+  bool is_on_device = false;    // as its layers are
   int64_t page_bytes = 0;       // of all its layers; each begins on a cache line
 };
 // In order of their first layers. Allocates nothing.
@@ -34,7 +36,8 @@ KvCacheType default_cache_type(const ModelSpec& spec);
 struct KvCacheOptions {
   KvCacheType type = KvCacheType::kF16;
   int64_t page_tokens = kDefaultPageTokens;
-  std::vector<int64_t> pages_per_group;  // one for each of cache_groups()
+  std::vector<int64_t> pages_per_group;      // one for each of cache_groups()
+  std::shared_ptr<Device> device = nullptr;  // where the groups on a device are
 };
 
 // Engine thread only.
@@ -52,10 +55,13 @@ class KvCache {
   int64_t size_bytes() const;
   const PagedKv& layer(size_t index) const { return layers_[index].kv; }
 
-  // A page of all the group's layers, one run of groups()[group].page_bytes.
+  // A page of all the group's layers, one run of groups()[group].page_bytes, where it lies; for
+  // groups of the host.
   std::span<std::byte> page(size_t group, PageId page);
-  std::span<const std::byte> page(size_t group, PageId page) const;
-  void copy_page(size_t group, PageId from, PageId to);
+  // The same of any group, out of and into the cache; a device may fail.
+  Status read_page(size_t group, PageId page, std::span<std::byte> to) const;
+  Status write_page(size_t group, PageId page, std::span<const std::byte> from);
+  Status copy_page(size_t group, PageId from, PageId to);
 
  private:
   KvCache() = default;
@@ -63,13 +69,17 @@ class KvCache {
     void operator()(std::byte* memory) const;
   };
   struct Pool {
-    std::unique_ptr<std::byte[], Free> memory;
+    std::unique_ptr<std::byte[], Free> memory;    // the host's, or
+    std::unique_ptr<DeviceBuffer> device_memory;  // the device's
     int64_t pages = 0;
+    std::byte* data() const { return device_memory ? device_memory->data() : memory.get(); }
   };
+  std::byte* page_at(size_t group, PageId page) const;
   struct Layer {
     size_t group = 0;
     PagedKv kv;
   };
+  std::shared_ptr<Device> device_;
   KvCacheType type_ = KvCacheType::kF16;
   int64_t page_tokens_ = kDefaultPageTokens;
   std::vector<CacheGroup> groups_;

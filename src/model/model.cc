@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "model/bind.h"
+#include "model/device_plan.h"
 #include "model/panel_budget.h"
 
 namespace ingot {
@@ -90,6 +91,7 @@ class Binder {
 
  private:
   void choose_packing() {
+    if (model_.is_all_on_device_) return;
     const PanelBudget budget =
         panel_budget(*model_.checkpoint_, model_.targets_, free_memory_bytes());
     keeps_rows_ = budget.keeps_rows();
@@ -112,6 +114,7 @@ class Binder {
   }
 
   Status linear(const LinearSource& source, int64_t rows, int64_t cols, LinearWeights& out) {
+    if (places_) return place(source, rows, cols, out);
     INGOT_TRY(std::optional<QuantTensor> quantized, tensors_.quantized(source.weight, rows, cols));
     if (quantized) {
       INGOT_TRY(out.bias, tensors_.vector(source.bias, rows));
@@ -123,6 +126,36 @@ class Binder {
     INGOT_TRY(out.linear, bind_linear(source.weight, bound.view, out.bias));
     if (!out.linear.is_packed()) out.owned = std::move(bound.owned);
     return Status::ok();
+  }
+
+  // A weight that goes to the device; the host keeps nothing of it.
+  Status place(const LinearSource& source, int64_t rows, int64_t cols, LinearWeights& out) {
+    INGOT_TRY(std::optional<QuantTensor> quantized, tensors_.quantized(source.weight, rows, cols));
+    INGOT_TRY(out.bias, tensors_.vector(source.bias, rows));
+    if (quantized) {
+      auto placed =
+          model_.device_->place(*quantized, out.bias, place_options(Layout::kU8), tensors_.exec());
+      if (!placed.is_ok()) return named(source.weight, placed.status());
+      out.linear = Linear::placed(*std::move(placed));
+      if (quantized->owned_codes == nullptr) MappedFile::release(quantized->codes);
+      return Status::ok();
+    }
+    INGOT_TRY(BoundTensor bound, tensors_.matrix(source.weight, rows, cols));
+    if (!bound.owned.empty()) bound.view.bytes = bound.owned;
+    INGOT_TRY(out.linear, place_view(source.weight, bound.view, out.bias));
+    return Status::ok();
+  }
+
+  Result<Linear> place_view(const TensorSource& source, const TensorView& view,
+                            std::span<const float> bias) {
+    auto placed = model_.device_->place(view, bias, place_options(view.layout), tensors_.exec());
+    if (!placed.is_ok()) return named(source, placed.status());
+    MappedFile::release(view.bytes);
+    return Linear::placed(*std::move(placed));
+  }
+
+  PlaceOptions place_options(Layout layout) const {
+    return {cast_of(model_.dtype_, layout), model_.dtype_ != ModelDtype::kFloat};
   }
 
   Status bind_quantized(const LinearSource& source, QuantTensor& tensor, LinearWeights& out) {
@@ -176,11 +209,16 @@ class Binder {
 
   Status bind_embedding() {
     const ModelSpec& spec = model_.spec_;
+    places_ = model_.is_all_on_device_;
     const int64_t dim = spec.embedding_dim > 0 ? spec.embedding_dim : spec.hidden;
     INGOT_TRY(BoundTensor bound, tensors_.matrix(plan_.weights.embedding, spec.vocab, dim));
     model_.embedding_owned_ = std::move(bound.owned);
     model_.embedding_ = bound.view;
     if (!model_.embedding_owned_.empty()) model_.embedding_.bytes = model_.embedding_owned_;
+    if (places_) {
+      INGOT_TRY(model_.placed_embedding_,
+                place_view(plan_.weights.embedding, model_.embedding_, model_.output_.bias));
+    }
     if (spec.learned_positions > 0) {
       INGOT_TRY(model_.positions_, tensors_.vector(plan_.weights.position_embedding,
                                                    spec.learned_positions * spec.hidden));
@@ -220,6 +258,7 @@ class Binder {
     const LayerSources& from = plan_.weights.layers[index];
     const int64_t hidden = model_.spec_.hidden;
     LayerWeights& layer = model_.layers_[index];
+    places_ = spec.is_on_device;
     const NormSpec& norms = model_.spec_.norm;
     if (spec.has_mixer_norm) INGOT_TRY(norm(from.mixer_norm, norms, hidden, layer.mixer_norm));
     if (spec.has_mixer_post_norm)
@@ -236,11 +275,21 @@ class Binder {
 
   Status bind_output() {
     const ModelSpec& spec = model_.spec_;
+    places_ = model_.is_head_on_device();
     if (spec.has_final_norm)
       INGOT_TRY(norm(plan_.weights.final_norm, spec.norm, spec.hidden, model_.final_norm_));
     const int64_t dim = spec.embedding_dim > 0 ? spec.embedding_dim : spec.hidden;
     if (!spec.ties_output) return linear(plan_.weights.output, spec.vocab, dim, model_.output_);
     INGOT_TRY(model_.output_.bias, tensors_.vector(plan_.weights.output.bias, spec.vocab));
+    if (places_ && model_.output_.bias.empty()) {
+      model_.output_.linear = model_.placed_embedding_;  // one copy serves both
+      return Status::ok();
+    }
+    if (places_) {
+      INGOT_TRY(model_.output_.linear,
+                place_view(plan_.weights.embedding, model_.embedding_, model_.output_.bias));
+      return Status::ok();
+    }
     INGOT_TRY(model_.output_.linear,
               bind_linear(plan_.weights.embedding, model_.embedding_, model_.output_.bias));
     return Status::ok();
@@ -252,6 +301,7 @@ class Binder {
   std::shared_ptr<const ColumnOrder> last_order_;
   bool keeps_rows_ = false;  // of weights whose panels are much larger
   int64_t decoded_ = 0;      // quantized weights that became floats
+  bool places_ = false;      // what is bound just now goes to the device
 };
 
 std::shared_ptr<Model> Model::unbound(std::shared_ptr<const Checkpoint> checkpoint,
@@ -264,14 +314,34 @@ std::shared_ptr<Model> Model::unbound(std::shared_ptr<const Checkpoint> checkpoi
   model->spec_ = plan.spec;
   model->layers_.resize(plan.spec.layers.size());  // once: the weights hold views into themselves
   INGOT_CHECK(plan.weights.layers.size() == plan.spec.layers.size());
+  if (options.device != nullptr && options.device_layers > 0) {
+    const auto layers = std::ssize(model->layers_);
+    model->device_ = options.device;
+    model->is_all_on_device_ = options.device_layers > layers;
+    const int64_t first =
+        model->is_all_on_device_ ? 0 : std::max<int64_t>(layers - options.device_layers, 0);
+    for (int64_t i = first; i < layers; ++i)
+      model->spec_.layers[static_cast<size_t>(i)].is_on_device = true;
+  }
   return model;
 }
 
 Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoint> checkpoint,
                                                  const ModelOptions& options) {
   INGOT_TRY(const ModelPlan plan, plan_model(*checkpoint));
-  const std::shared_ptr<Model> model = unbound(std::move(checkpoint), plan, options);
-  INGOT_TRY(Binder(*model, plan, options).bind());
+  ModelOptions placed = options;
+  if (options.device != nullptr && options.device_layers < 0) {
+    placed.device_layers =
+        layers_that_fit(*checkpoint, plan, {options.device->free_bytes(), options.device_context});
+    const auto layers = static_cast<int64_t>(plan.spec.layers.size());
+    if (placed.device_layers <= layers) {
+      log_warning("{}: {} of {} layers fit into the {} MiB free of {}; the others stay on the CPU",
+                  checkpoint->name(), placed.device_layers, layers,
+                  options.device->free_bytes() >> 20, options.device->info().name);
+    }
+  }
+  const std::shared_ptr<Model> model = unbound(std::move(checkpoint), plan, placed);
+  INGOT_TRY(Binder(*model, plan, placed).bind());
   return std::shared_ptr<const Model>(model);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "formats/checkpoint.h"
+#include "kernels/device.h"
 #include "kernels/linear.h"
 #include "kernels/target.h"
 #include "model/dtype.h"
@@ -28,8 +29,13 @@ struct ModelOptions {
   TargetSet targets = TargetSet::of_this_machine();
   int threads = 0;  // for checking and repacking; 0: all usable cores
   ModelDtype dtype = ModelDtype::kAuto;
-  bool checks_tensors = true;  // refuse weights with NaN or infinite scales
-  Progress progress;           // may be empty
+  bool checks_tensors = true;      // refuse weights with NaN or infinite scales
+  Progress progress;               // may be empty
+  std::shared_ptr<Device> device;  // null: the processor alone
+  // So many of the last layers go there; more than there are: embedding and head too. -1: as many
+  // as fit, with a KV cache for `device_context` tokens.
+  int64_t device_layers = -1;
+  int64_t device_context = 8192;
 };
 
 struct NormWeights {
@@ -84,6 +90,12 @@ class Model {
   TargetSet targets() const { return targets_; }
   ModelDtype dtype() const { return dtype_; }  // kFloat for kAuto where the model is small
   const Checkpoint& checkpoint() const { return *checkpoint_; }
+  // Null where all of it is the processor's.
+  const std::shared_ptr<Device>& device() const { return device_; }
+  bool is_all_on_device() const { return is_all_on_device_; }  // the embedding too
+  bool is_head_on_device() const { return is_all_on_device_; }
+  // The embedding as a weight of the device; unbound elsewhere.
+  const Linear& placed_embedding() const { return placed_embedding_; }
   int64_t parameters() const { return parameters_; }
 
  private:
@@ -106,6 +118,9 @@ class Model {
   NormWeights final_norm_;
   LinearWeights output_;
   std::vector<LayerWeights> layers_;
+  std::shared_ptr<Device> device_;
+  bool is_all_on_device_ = false;
+  Linear placed_embedding_;
   int64_t parameters_ = 0;
 };
 

@@ -98,6 +98,7 @@ struct LayerSpec {
   bool has_mixer_post_norm = false;
   bool has_ffn_norm = true;
   bool has_ffn_post_norm = false;
+  bool is_on_device = false;  // where it was loaded to: a GPU; no matter of the architecture
   bool operator==(const LayerSpec&) const = default;
 };
 

@@ -126,6 +126,25 @@ def test_rules_keep_modules_and_give_others_more_bits(ingot, folder, story, plai
     assert perplexity(ingot, out, story) < 1.1 * plain
 
 
+def test_a_gguf_file_becomes_safetensors_on_the_way(ingot, folder, story, plain, tmp_path):
+    file, packed = tmp_path / "in.gguf", tmp_path / "packed.gguf"
+    ingot("convert", folder, "-o", file)
+    ingot("quantize", folder, "-o", packed, "--method", "q8_0")
+    direct, out, again = tmp_path / "direct", tmp_path / "out", tmp_path / "again"
+    flags = ["--method", "rtn", "--format", "gptq"]
+    ingot("quantize", folder, "-o", direct, *flags)
+    said = ingot("quantize", file, "-o", out, *flags).err
+    assert "converting to safetensors first" in said and "quantized already" not in said
+    assert perplexity(ingot, out, story) == perplexity(ingot, direct, story)
+    said = ingot("quantize", packed, "-o", again, "--method", "gptq", "--calibration", story, *SMALL).err
+    assert "quantized already" in said
+    assert perplexity(ingot, again, story) < 1.06 * plain
+    assert "exists; give --force" in ingot("quantize", file, "-o", out, *flags, code=1).err
+    bad = ingot("quantize", file, "-o", tmp_path / "bad", *flags, "--keep", ".", code=2).err
+    assert "nothing is left to quantize" in bad
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["again", "direct", "in.gguf", "out", "packed.gguf"]
+
+
 @pytest.mark.parametrize("method", ["gptq", "q4_k_m"])
 def test_a_killed_run_goes_on_where_it_was(ingot, binary, folder, story, tmp_path, method):
     name = "out.gguf" if method.startswith("q") else "out"

@@ -63,24 +63,7 @@ Result<ChoiceItem> parse(const TaskObject& line) {
 Result<Task> load_hellaswag(const TaskSpec& spec) {
   INGOT_TRY(const std::filesystem::path file,
             find_task_file(spec.data, {"hellaswag_val.jsonl", "hellaswag_subset.jsonl"}));
-  Task task{.name = "hellaswag"};
-  task.shots = std::max<int64_t>(spec.shots, 0);
-  std::string examples;
-  int64_t examples_left = task.shots;
-  INGOT_TRY(for_each_object(file, [&](const TaskObject& line) -> Result<bool> {
-    INGOT_TRY(ChoiceItem item, parse(line));
-    if (examples_left > 0) {  // examples are not asked again
-      const auto right =
-          static_cast<size_t>(std::ranges::find(item.is_right, true) - item.is_right.begin());
-      examples += item.context + " " + item.choices[right] + "\n\n";
-      --examples_left;
-      return true;
-    }
-    item.context = examples + item.context;
-    task.items.push_back({"", std::move(item)});
-    return spec.limit < 0 || static_cast<int64_t>(task.items.size()) < spec.limit;
-  }));
-  return task;
+  return load_choices("hellaswag", file, spec, parse);
 }
 
 }  // namespace ingot

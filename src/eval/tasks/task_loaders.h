@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "eval/task.h"
+#include "eval/tasks/task_file.h"
 
 namespace ingot {
 
@@ -14,6 +15,10 @@ Result<Task> load_arc(const TaskSpec& spec);
 Result<Task> load_truthfulqa(const TaskSpec& spec);
 Result<Task> load_gsm8k(const TaskSpec& spec);
 Result<Task> load_ifeval(const TaskSpec& spec);
+// What those share whose lines each hold one question with its answers: the first spec.shots of
+// them stand before the others as examples and are not asked.
+Result<Task> load_choices(std::string_view name, const std::filesystem::path& file,
+                          const TaskSpec& spec, Result<ChoiceItem> (*parse)(const TaskObject&));
 // A .jsonl of one's own (docs/evaluation.md).
 Result<Task> load_custom_task(const TaskSpec& spec);
 

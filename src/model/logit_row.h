@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of logits as log-probabilities: the arithmetic that perplexity, divergence and choices
-// share. Sums run in one fixed order on the sampling kernels, so a number does not depend on
-// threads or on the machine.
+// One row of logits as log-probabilities: the arithmetic that perplexity, divergence, choices
+// and sensitivity share. Sums run in one fixed order on the sampling kernels, so a number does not
+// depend on threads or on the machine.
 #pragma once
 
 #include <cstddef>

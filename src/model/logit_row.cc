@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "eval/logit_row.h"
+#include "model/logit_row.h"
 
 #include <algorithm>
 #include <cmath>

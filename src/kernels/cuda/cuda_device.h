@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU through CUDA's runtime, which is linked in; the driver is looked for when it is opened.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "kernels/cuda/cuda_memory.h"
+#include "kernels/cuda/cuda_weight.h"
+#include "kernels/device.h"
+
+struct CUevent_st;
+
+namespace ingot::cuda {
+
+// One thread at a time.
+class CudaDevice final : public Device, public std::enable_shared_from_this<CudaDevice> {
+ public:
+  static Result<std::shared_ptr<CudaDevice>> open(int index);
+  ~CudaDevice() override;
+
+  const DeviceInfo& info() const override { return info_; }
+  uint64_t free_bytes() const override;
+  Result<std::unique_ptr<DeviceBuffer>> allocate(size_t bytes) override;
+  Status write(std::byte* to, std::span<const std::byte> from) override;
+  Status read(const std::byte* from, std::span<std::byte> to) override;
+  Status copy(const std::byte* from, std::byte* to, size_t bytes) override;
+  Result<std::shared_ptr<const DeviceWeight>> place(const TensorView& weights,
+                                                    std::span<const float> bias,
+                                                    const PlaceOptions& options,
+                                                    const Exec& exec) override;
+  Result<std::shared_ptr<const DeviceWeight>> place(const QuantTensor& weights,
+                                                    std::span<const float> bias,
+                                                    const PlaceOptions& options,
+                                                    const Exec& exec) override;
+  Result<std::unique_ptr<Ops>> make_ops() override;
+
+  Stream stream() const { return stream_; }
+  int generation() const { return generation_; }  // 90 for sm_90
+
+ private:
+  // Units of a weight, filled by the host's threads a piece at a time while the piece before is on
+  // its way: fill(first, end, out).
+  struct Upload {
+    int64_t units;
+    size_t unit_bytes;
+    std::byte* to;
+  };
+  template <class Fill>
+  Status upload(const Upload& upload, const Exec& exec, const Fill& fill);
+  Status write_floats(Memory& memory, std::span<const float> values);
+
+  DeviceInfo info_;
+  int index_ = 0;
+  int generation_ = 0;
+  Stream stream_ = nullptr;
+  std::array<PinnedMemory, 2> staging_;
+  std::array<CUevent_st*, 2> sent_{};
+  ColumnOrder last_order_columns_;
+  std::shared_ptr<const Memory> last_order_;
+};
+
+}  // namespace ingot::cuda

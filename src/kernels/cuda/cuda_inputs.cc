@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/cuda_inputs.h"
+
+#include "base/check.h"
+
+namespace ingot::cuda {
+namespace {
+
+constexpr int64_t kByteColumns = 256;   // rows of bytes are padded to
+constexpr int64_t kFloatColumns = 128;  // and rows of floats
+
+int64_t round_up(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+// Whether the tensor cores' kernel takes a row's columns whole.
+bool fills_pieces(const WeightFacts& weight) {
+  return weight.cols % (weight.type == ElementType::kE4M3 ? 64 : 32) == 0;
+}
+
+bool holds_e4m3(const InputQuant& quant) {
+  return quant.kind == InputKind::kE4m3 && (quant.block == 0 || quant.block % 128 == 0);
+}
+
+}  // namespace
+
+InputForm form_of(const WeightFacts& weight) {
+  if (weight.is_panels) {
+    return packing_info(weight.packing).activation == ActivationLayout::kQ8G256
+               ? InputForm::kBytes256
+               : InputForm::kBytes32;
+  }
+  if (!weight.rounds_inputs || weight.type == ElementType::kF32 || !fills_pieces(weight))
+    return InputForm::kF32;
+  if (weight.type == ElementType::kBF16) return InputForm::kBF16;
+  const bool is_e4m3 = weight.type == ElementType::kE4M3 && holds_e4m3(weight.input);
+  return is_e4m3 ? InputForm::kE4m3 : InputForm::kF16;
+}
+
+InputForm wide_form_of(const WeightFacts& weight) {
+  const bool is_half = !weight.is_panels && weight.type == ElementType::kF16;
+  return is_half ? InputForm::kF16 : InputForm::kBF16;
+}
+
+void Producer::run(Stream stream) {
+  if (kind == Kind::kNorm) normalize(norm, stream);
+  if (kind == Kind::kActivation) {
+    activate(activation.activation, activation.gate, activation.up, activation.out, count, stream);
+  }
+  kind = Kind::kNone;
+}
+
+void Inputs::set(const float* x, int64_t tokens, int64_t cols, const Producer& producer) {
+  producer_ = producer;
+  x_ = x;
+  tokens_ = tokens;
+  cols_ = cols;
+  for (const auto& entry : entries_)
+    entry->is_used = false;
+}
+
+Inputs::Entry& Inputs::entry(InputForm form, const Memory* order, const InputQuant& quant) {
+  Entry* free = nullptr;
+  for (const auto& entry : entries_) {
+    const bool is_same = entry->form == form && entry->order == order && entry->quant == quant;
+    if (entry->is_used && is_same) return *entry;
+    if (!entry->is_used && (free == nullptr || is_same)) free = entry.get();
+  }
+  if (free == nullptr) free = entries_.emplace_back(std::make_unique<Entry>()).get();
+  free->form = form;
+  free->order = order;
+  free->quant = quant;
+  return *free;
+}
+
+Result<PreparedInput> Inputs::get(InputForm form, const Weight& weight, Stream stream) {
+  INGOT_CHECK(weight.facts.cols == cols_);
+  Entry& found = entry(form, weight.order.get(), weight.facts.input);
+  if (!found.is_used) {
+    INGOT_TRY(make(found, stream));
+    found.is_used = true;
+  }
+  return found.prepared;
+}
+
+Status Inputs::grow(Memory& memory, size_t bytes) {
+  if (bytes > memory.size()) ++moves_;
+  return memory.reserve(bytes);
+}
+
+Status Inputs::make(Entry& entry, Stream stream) {
+  InputRows in{.x = x_,
+               .order = entry.order == nullptr
+                            ? nullptr
+                            : reinterpret_cast<const int32_t*>(entry.order->data()),
+               .cols = cols_,
+               .tokens = static_cast<int32_t>(tokens_)};
+  if (!fuses(entry)) flush(stream);
+  const bool holds_codes =
+      (entry.form == InputForm::kBytes32 && entry.quant.kind == InputKind::kInt8) ||
+      (entry.form == InputForm::kE4m3 && holds_e4m3(entry.quant));
+  // A form that cannot hold the codes is made of the rounded numbers.
+  if (entry.quant.rounds() && !holds_codes) {
+    INGOT_TRY(grow(entry.shifts, static_cast<size_t>(tokens_ * cols_) * sizeof(float)));
+    auto* rounded = reinterpret_cast<float*>(entry.shifts.data());
+    InputRows plain = in;
+    plain.order = nullptr;
+    round_floats(plain, entry.quant, rounded, stream);
+    in.x = rounded;
+  }
+  const bool is_bytes = entry.form == InputForm::kBytes32 || entry.form == InputForm::kBytes256;
+  return is_bytes ? make_bytes(entry, in, stream) : make_floats(entry, in, stream);
+}
+
+// Whether an entry is packed by the kernels that also make what they pack.
+bool Inputs::fuses(const Entry& entry) const {
+  const bool is_packed = entry.form != InputForm::kF32 && entry.form != InputForm::kE4m3;
+  if (!is_packed || entry.order != nullptr || entry.quant.rounds() || !can_fuse(cols_))
+    return false;
+  return producer_.kind != Producer::Kind::kNorm || can_fuse_norm(producer_.norm);
+}
+
+void Inputs::pack(const PackedRows& out, const InputRows& in, Stream stream) {
+  switch (producer_.kind) {
+    case Producer::Kind::kNorm:
+      normalize_and_pack(producer_.norm, out, stream);
+      break;
+    case Producer::Kind::kActivation:
+      activate_and_pack(producer_.activation, tokens_, cols_, out, stream);
+      break;
+    case Producer::Kind::kNone:
+      pack_rows(in.x, tokens_, cols_, out, stream);
+      break;
+  }
+  producer_.kind = Producer::Kind::kNone;
+}
+
+Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
+  const bool in_blocks = entry.form == InputForm::kBytes256;
+  const auto runs = static_cast<size_t>(round_up(cols_, kByteColumns) / 32);
+  const size_t groups = in_blocks ? runs / 8 : runs;
+  const auto places = static_cast<size_t>(round_up(tokens_, kTileTokens));
+  INGOT_TRY(grow(entry.codes, places * runs * 32));
+  INGOT_TRY(grow(entry.scales, places * groups * sizeof(float)));
+  const size_t sums16 = places * runs * 2 * sizeof(int16_t);
+  INGOT_TRY(grow(entry.sums, sums16 + sums16 / 2));
+  const ByteRows out{.codes = reinterpret_cast<int8_t*>(entry.codes.data()),
+                     .scales = reinterpret_cast<float*>(entry.scales.data()),
+                     .sums16 = reinterpret_cast<int16_t*>(entry.sums.data()),
+                     .sums32 = reinterpret_cast<int16_t*>(entry.sums.data() + sums16),
+                     .runs = static_cast<int32_t>(runs),
+                     .groups = static_cast<int32_t>(groups)};
+  entry.prepared = {};
+  if (!in_blocks && entry.quant.kind == InputKind::kInt8) {
+    INGOT_TRY(grow(entry.shifts, static_cast<size_t>(tokens_) * sizeof(float)));
+    auto* shifts = reinterpret_cast<float*>(entry.shifts.data());
+    pack_int8(in, entry.quant, out, shifts, stream);
+    if (entry.quant.has_zero()) entry.prepared.shifts = shifts;
+  } else if (fuses(entry)) {
+    const auto kind = in_blocks ? PackedRows::Kind::kBytes256 : PackedRows::Kind::kBytes32;
+    pack({kind, out, nullptr, 0}, in, stream);
+  } else {
+    pack_bytes(in, in_blocks, out, stream);
+  }
+  entry.prepared.bytes = {out.codes, out.scales, out.sums16, out.sums32,
+                          out.runs,  out.groups, in.tokens};
+  return Status::ok();
+}
+
+Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
+  const ElementType type = entry.form == InputForm::kF32    ? ElementType::kF32
+                           : entry.form == InputForm::kBF16 ? ElementType::kBF16
+                                                            : ElementType::kF16;
+  const int64_t stride = round_up(cols_, kFloatColumns);
+  const size_t bytes = static_cast<size_t>(tokens_ * stride) * (type == ElementType::kF32 ? 4 : 2);
+  entry.prepared = {};
+  FloatInput& floats = entry.prepared.floats;
+  floats = {type, nullptr, stride, nullptr, 0, in.tokens};
+  if (entry.form == InputForm::kF32 && in.order == nullptr) {  // as they are
+    floats.values = in.x;
+    floats.stride = cols_;
+    return Status::ok();
+  }
+  INGOT_TRY(grow(entry.codes, bytes));
+  floats.values = entry.codes.data();
+  if (entry.form == InputForm::kE4m3) {
+    floats.spans = stride / 128;
+    INGOT_TRY(grow(entry.scales, static_cast<size_t>(tokens_ * floats.spans) * sizeof(float)));
+    auto* scales = reinterpret_cast<float*>(entry.scales.data());
+    floats.scales = scales;
+    pack_e4m3(in, entry.quant, entry.codes.data(), stride, scales, floats.spans, stream);
+    return Status::ok();
+  }
+  if (fuses(entry)) {
+    const auto kind = type == ElementType::kF16 ? PackedRows::Kind::kF16 : PackedRows::Kind::kBF16;
+    pack({kind, {}, entry.codes.data(), stride}, in, stream);
+  } else {
+    pack_floats(in, type, entry.codes.data(), stride, stream);
+  }
+  return Status::ok();
+}
+
+}  // namespace ingot::cuda

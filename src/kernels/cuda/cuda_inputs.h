@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inputs of linear layers on the device, in the forms that weights ask for: each is made once
+// and shared by all weights of the same input (q, k and v; gate and up).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/cuda/cuda_memory.h"
+#include "kernels/cuda/cuda_weight.h"
+#include "kernels/cuda/fused_inputs.h"
+#include "kernels/cuda/inputs.h"
+#include "kernels/cuda/small_ops.h"
+
+namespace ingot::cuda {
+
+enum class InputForm : uint8_t { kBytes32, kBytes256, kF32, kF16, kBF16, kE4m3 };
+
+// What a weight reads, for so many tokens.
+InputForm form_of(const WeightFacts& weight);
+// For products of many tokens: floats of 16 bits.
+InputForm wide_form_of(const WeightFacts& weight);
+
+struct PreparedInput {
+  ByteInput bytes;                // of the forms in bytes
+  FloatInput floats;              // of the others
+  const float* shifts = nullptr;  // [tokens]: scale * zero of int8 inputs
+};
+
+// The op whose result an input is, where it has not run yet: it is done together with the packing.
+struct Producer {
+  enum class Kind : uint8_t { kNone, kNorm, kActivation };
+  Kind kind = Kind::kNone;
+  NormRows norm{};
+  ActivationRows activation{};
+  int64_t count = 0;  // numbers of an activation
+
+  bool is_pending() const { return kind != Kind::kNone; }
+  const float* out() const { return kind == Kind::kNorm ? norm.y : activation.out; }
+  // By itself.
+  void run(Stream stream);
+};
+
+// Engine thread only.
+class Inputs {
+ public:
+  void set(const float* x, int64_t tokens, int64_t cols, const Producer& producer = {});
+  // Makes x itself, where it is still to be made.
+  void flush(Stream stream) { producer_.run(stream); }
+  Result<PreparedInput> get(InputForm form, const Weight& weight, Stream stream);
+  int64_t tokens() const { return tokens_; }
+  int64_t cols() const { return cols_; }
+  // How often memory of it was moved: what was recorded with its addresses holds no more.
+  int64_t moves() const { return moves_; }
+
+ private:
+  struct Entry {
+    bool is_used = false;
+    InputForm form{};
+    const Memory* order = nullptr;
+    InputQuant quant;
+    PreparedInput prepared;
+    Memory codes, scales, sums, shifts;
+  };
+  Entry& entry(InputForm form, const Memory* order, const InputQuant& quant);
+  Status grow(Memory& memory, size_t bytes);
+  Status make(Entry& entry, Stream stream);
+  bool fuses(const Entry& entry) const;
+  void pack(const PackedRows& out, const InputRows& in, Stream stream);
+  Status make_bytes(Entry& entry, const InputRows& in, Stream stream);
+  Status make_floats(Entry& entry, const InputRows& in, Stream stream);
+
+  const float* x_ = nullptr;
+  int64_t tokens_ = 0;
+  int64_t cols_ = 0;
+  Producer producer_;
+  int64_t moves_ = 0;
+  std::vector<std::unique_ptr<Entry>> entries_;
+};
+
+}  // namespace ingot::cuda

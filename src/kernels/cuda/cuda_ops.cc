@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/cuda_ops.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/decode.h"
+#include "kernels/cuda/small_ops.h"
+
+namespace ingot::cuda {
+namespace {
+
+// From so many tokens on the library's products are faster than reading weights as codes.
+constexpr int64_t kWideTokens = 65;
+constexpr size_t kPieceAlignment = 256;
+// Passes of single tokens are recorded for lengths up to powers of two, from this on.
+constexpr int64_t kShortestRecorded = 256;
+constexpr size_t kMostRecordings = 512;
+
+const Weight& weight_of(const Linear& linear) {
+  INGOT_CHECK(linear.device_weight() != nullptr);
+  return static_cast<const Weight&>(*linear.device_weight());
+}
+
+int64_t recorded_length(int64_t longest) {
+  return static_cast<int64_t>(
+      std::bit_ceil(static_cast<uint64_t>(std::max(longest, kShortestRecorded))));
+}
+
+const float* floats_of(const Memory& memory) {
+  return reinterpret_cast<const float*>(memory.data());
+}
+
+// Whether two weights can share a launch.
+bool go_together(const WeightFacts& a, const WeightFacts& b) {
+  return a.is_panels == b.is_panels && a.packing == b.packing && a.type == b.type &&
+         a.scale == b.scale && a.input == b.input && form_of(a) == form_of(b);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CudaOps>> CudaOps::create(std::shared_ptr<CudaDevice> device) {
+  std::unique_ptr<CudaOps> ops(new CudaOps(std::move(device)));
+  INGOT_TRY(to_status(cudaEventCreateWithFlags(&ops->step_sent_, cudaEventDisableTiming),
+                      "an event of the GPU"));
+  ops->library_ = MatMulLibrary::open();
+  return ops;
+}
+
+CudaOps::CudaOps(std::shared_ptr<CudaDevice> device)
+    : device_(std::move(device)), stream_(device_->stream()) {}
+
+CudaOps::~CudaOps() {
+  cudaStreamSynchronize(stream_);
+  drop_recordings();
+  if (step_sent_ != nullptr) cudaEventDestroy(step_sent_);
+}
+
+void CudaOps::keep(const Status& status) {
+  if (status_.is_ok() && !status.is_ok()) status_ = status;
+}
+
+class CudaOps::StepWriter {
+ public:
+  explicit StepWriter(const OpsStep& step) : step_(step) {}
+
+  size_t size() {  // a rehearsal
+    Step ignored;
+    write(nullptr, nullptr, ignored);
+    return used_;
+  }
+
+  void write(std::byte* host, std::byte* device, Step& out) {
+    host_ = host;
+    device_ = device;
+    used_ = 0;
+    out.count = static_cast<int32_t>(step_.tokens.size());
+    out.tokens = ints(step_.tokens);
+    out.position_rows = ints(step_.position_rows);
+    const std::array lists{step_.output_rows, step_.hidden_rows};
+    for (size_t i = 0; i < lists.size(); ++i) {
+      out.row_counts[i] = static_cast<int32_t>(lists[i].size());
+      out.rows[i] = ints(lists[i]);
+    }
+    out.groups.clear();
+    for (const std::vector<SequenceRows>& group : step_.groups)
+      out.groups.push_back(sequences(group));
+    out.ropes.clear();
+    for (const RopeAngles& rope : step_.ropes) {
+      const auto count = step_.tokens.size() * static_cast<size_t>(rope.pairs);
+      out.ropes.push_back({rope.pairing, values<float>({rope.cos, count}),
+                           values<float>({rope.sin, count}), rope.pairs});
+    }
+  }
+
+ private:
+  // Room for `count` values; where to write them, null at a rehearsal.
+  template <class T>
+  std::pair<T*, const T*> room(size_t count) {
+    used_ = (used_ + kPieceAlignment - 1) / kPieceAlignment * kPieceAlignment;
+    const size_t at = used_;
+    used_ += count * sizeof(T);
+    if (host_ == nullptr) return {nullptr, nullptr};
+    return {reinterpret_cast<T*>(host_ + at), reinterpret_cast<const T*>(device_ + at)};
+  }
+  template <class T>
+  const T* values(std::span<const T> from) {
+    const auto [to, own] = room<T>(from.size());
+    if (to != nullptr) std::ranges::copy(from, to);
+    return own;
+  }
+  template <class T>
+  const int32_t* ints(std::span<const T> from) {
+    const auto [to, own] = room<int32_t>(from.size());
+    if (to != nullptr) {
+      std::ranges::transform(from, to, [](T value) { return static_cast<int32_t>(value); });
+    }
+    return own;
+  }
+
+  DeviceSequences sequences(const std::vector<SequenceRows>& group) {
+    const size_t count = group.size();
+    DeviceSequences out{};
+    int64_t most = 0;
+    int64_t longest = 0;
+    for (const SequenceRows& sequence : group) {
+      most = std::max(most, sequence.tokens);
+      longest = std::max(longest, sequence.first_position + sequence.tokens);
+    }
+    // As little as possible may differ between two steps, so that one recording serves them.
+    if (!step_.has_prompts) longest = recorded_length(longest);
+    const int64_t stride = (longest + step_.page_tokens - 1) / step_.page_tokens;
+    const auto [first_row, own_first_row] = room<int32_t>(count);
+    const auto [tokens, own_tokens] = room<int32_t>(count);
+    const auto [first_position, own_first_position] = room<int32_t>(count);
+    const auto [pages, own_pages] = room<int32_t>(count * static_cast<size_t>(stride));
+    const auto [row_sequence, own_row_sequence] = room<int32_t>(step_.tokens.size());
+    out.first_row = own_first_row;
+    out.tokens = own_tokens;
+    out.first_position = own_first_position;
+    out.pages = own_pages;
+    out.table_stride = stride;
+    out.row_sequence = own_row_sequence;
+    out.sequences = static_cast<int32_t>(count);
+    out.rows = static_cast<int32_t>(step_.tokens.size());
+    out.most_tokens = static_cast<int32_t>(most);
+    out.longest = static_cast<int32_t>(longest);
+    if (host_ == nullptr) return out;
+    for (size_t i = 0; i < count; ++i) {
+      const SequenceRows& sequence = group[i];
+      first_row[i] = static_cast<int32_t>(sequence.first_row);
+      tokens[i] = static_cast<int32_t>(sequence.tokens);
+      first_position[i] = static_cast<int32_t>(sequence.first_position);
+      const int64_t length = sequence.first_position + sequence.tokens;
+      const int64_t used = (length + step_.page_tokens - 1) / step_.page_tokens;
+      std::copy_n(sequence.pages, used, pages + static_cast<int64_t>(i) * stride);
+      std::fill_n(row_sequence + sequence.first_row, sequence.tokens, static_cast<int32_t>(i));
+    }
+    return out;
+  }
+
+  const OpsStep& step_;
+  std::byte* host_ = nullptr;
+  std::byte* device_ = nullptr;
+  size_t used_ = 0;
+};
+
+void CudaOps::begin(const OpsStep& step) {
+  status_ = Status::ok();
+  sum_ = {};
+  producer_ = {};
+  rotation_.reset();
+  views_used_ = 0;
+  StepWriter writer(step);
+  const size_t bytes = std::max<size_t>(writer.size(), 1);
+  // The step before may still be on its way.
+  keep(to_status(cudaEventSynchronize(step_sent_), "a step of the GPU"));
+  keep(step_host_.reserve(bytes));
+  keep(grow(step_memory_, bytes));
+  if (!status_.is_ok()) return;
+  writer.write(step_host_.data(), step_memory_.data(), step_);
+  keep(to_status(cudaMemcpyAsync(step_memory_.data(), step_host_.data(), bytes,
+                                 cudaMemcpyHostToDevice, stream_),
+                 "a step of the GPU"));
+  keep(to_status(cudaEventRecord(step_sent_, stream_), "a step of the GPU"));
+  is_decode_ = !step.has_prompts && !step_.groups.empty();
+  key_ = {step_.count, 0, step.cache};
+  for (const DeviceSequences& group : step_.groups)
+    key_.longest = std::max<int64_t>(key_.longest, group.longest);
+}
+
+Status CudaOps::grow(Memory& memory, size_t bytes) {
+  if (bytes <= memory.size()) return Status::ok();
+  ++moves_;
+  return memory.reserve(bytes);
+}
+
+void CudaOps::drop_recordings() {
+  for (auto& [key, recording] : recordings_) {
+    if (recording.graph != nullptr) cudaGraphExecDestroy(recording.graph);
+  }
+  recordings_.clear();
+}
+
+// The first pass of a shape runs as it is, so that all memory is there; the second is recorded.
+bool CudaOps::replay() {
+  if (!is_decode_ || !status_.is_ok()) return false;
+  if (recordings_.size() >= kMostRecordings) drop_recordings();
+  const auto [it, is_new] = recordings_.try_emplace(key_);
+  if (is_new) return false;
+  Recording& recording = it->second;
+  if (recording.graph != nullptr && recording.moves != moves()) {
+    cudaGraphExecDestroy(recording.graph);
+    recording = {};
+    return false;
+  }
+  if (recording.graph != nullptr) {
+    keep(to_status(cudaGraphLaunch(recording.graph, stream_), "a recorded step of the GPU"));
+    return true;
+  }
+  const cudaError_t error = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
+  keep(to_status(error, "recording a step of the GPU"));
+  is_recording_ = error == cudaSuccess;
+  return false;
+}
+
+void CudaOps::end_pass() {
+  if (status_.is_ok()) flush();
+  if (!is_recording_) return;
+  is_recording_ = false;
+  cudaGraph_t graph = nullptr;
+  keep(to_status(cudaStreamEndCapture(stream_, &graph), "recording a step of the GPU"));
+  if (graph == nullptr || !status_.is_ok()) return;
+  Recording& recording = recordings_[key_];
+  keep(to_status(cudaGraphInstantiate(&recording.graph, graph, 0), "recording a step of the GPU"));
+  cudaGraphDestroy(graph);
+  if (!status_.is_ok()) return;
+  recording.moves = moves();
+  keep(to_status(cudaGraphLaunch(recording.graph, stream_), "a recorded step of the GPU"));
+}
+
+Status CudaOps::finish() {
+  if (status_.is_ok()) flush();
+  keep(to_status(cudaGetLastError(), "a step of the GPU"));
+  return status_;
+}
+
+float* CudaOps::buffer(Buffer which, int64_t floats) {
+  Memory& memory = buffers_[static_cast<size_t>(which)];
+  keep(grow(memory, static_cast<size_t>(floats) * sizeof(float)));
+  return reinterpret_cast<float*>(memory.data());
+}
+
+void CudaOps::write(float* to, std::span<const float> from) {
+  if (!status_.is_ok()) return;
+  flush();
+  keep(device_->write(reinterpret_cast<std::byte*>(to), std::as_bytes(from)));
+}
+
+Status CudaOps::read(const float* from, std::span<float> to) {
+  for (Inputs& inputs : inputs_)
+    inputs.flush(stream_);
+  INGOT_TRY(finish());
+  return device_->read(reinterpret_cast<const std::byte*>(from), std::as_writable_bytes(to));
+}
+
+Result<std::span<const float>> CudaOps::view(const float* from, size_t count) {
+  if (views_used_ == views_.size()) views_.emplace_back();
+  PinnedMemory& memory = views_[views_used_++];
+  INGOT_TRY(memory.reserve(count * sizeof(float)));
+  const std::span<float> to(reinterpret_cast<float*>(memory.data()), count);
+  INGOT_TRY(read(from, to));
+  return std::span<const float>(to);
+}
+
+const float* CudaOps::constant(std::span<const float> values) {
+  if (values.empty()) return nullptr;
+  Memory& memory = constants_[values.data()];
+  if (memory.size() < values.size_bytes()) {
+    keep(memory.reserve(values.size_bytes()));
+    if (status_.is_ok()) keep(device_->write(memory.data(), std::as_bytes(values)));
+  }
+  return floats_of(memory);
+}
+
+void CudaOps::embed(const EmbeddingTable& table, float factor, float* out, int64_t dim) {
+  if (!status_.is_ok()) return;
+  const Weight& weight = weight_of(*table.placed);
+  INGOT_CHECK(weight.facts.cols == dim);
+  if (weight.facts.is_panels) {
+    gather_panel_rows(weight.facts.packing, weight.data.data(), dim, weight.facts.scale,
+                      step_.tokens, step_.count, factor, out, stream_);
+  } else {
+    gather_element_rows(weight.facts.type, weight.data.data(), weight.facts.stride, dim,
+                        step_.tokens, step_.count, factor, out, stream_);
+  }
+}
+
+void CudaOps::add_positions(std::span<const float> table, float* x, int64_t dim) {
+  const float* own = constant(table);
+  if (!status_.is_ok()) return;
+  flush();
+  add_rows(x, own, step_.position_rows, step_.count, dim, stream_);
+}
+
+void CudaOps::normalize_rows(const NormOp& norm, const float* x, float* y, int64_t rows,
+                             int64_t dim, float* residual, const float* branch, float factor) {
+  const float* weight = constant(norm.weight);
+  const float* bias = constant(norm.bias);
+  if (!status_.is_ok()) return;
+  producer_.kind = Producer::Kind::kNorm;
+  producer_.norm = {.is_layer_norm = norm.kind == NormKind::kLayer,
+                    .x = x,
+                    .y = y,
+                    .rows = rows,
+                    .dim = dim,
+                    .eps = norm.eps,
+                    .weight = weight,
+                    .weight_rows = norm.weight.empty() ? 1 : std::ssize(norm.weight) / dim,
+                    .bias = bias,
+                    .residual = residual,
+                    .branch = branch,
+                    .factor = factor};
+}
+
+void CudaOps::flush() {
+  if (sum_.y != nullptr) cuda::add_scaled(sum_.y, sum_.x, sum_.factor, sum_.count, stream_);
+  sum_.y = nullptr;
+  producer_.run(stream_);
+  if (rotation_) rotate_both(*std::exchange(rotation_, {}), nullptr);
+}
+
+void CudaOps::normalize(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim) {
+  // A sum that waits is taken in; it has the same rows.
+  if (sum_.y == x && sum_.y != y && sum_.count == rows * dim) {
+    const Sum sum = std::exchange(sum_, {});
+    normalize_rows(norm, x, y, rows, dim, sum.y, sum.x, sum.factor);
+    return;
+  }
+  flush();
+  normalize_rows(norm, x, y, rows, dim, nullptr, nullptr, 0);
+}
+
+void CudaOps::add_and_normalize(float* x, const float* branch, float factor, const NormOp& norm,
+                                float* y, int64_t rows, int64_t dim) {
+  flush();
+  normalize_rows(norm, x, y, rows, dim, x, branch, factor);
+}
+
+void CudaOps::set_input(InputSlot slot, const float* x, int64_t rows, int64_t cols) {
+  Inputs& inputs = inputs_[static_cast<size_t>(slot)];
+  if (producer_.is_pending() && producer_.out() == x && sum_.y == nullptr) {
+    inputs.set(x, rows, cols, std::exchange(producer_, {}));
+    return;
+  }
+  flush();
+  inputs.set(x, rows, cols);
+}
+
+void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs) {
+  if (!status_.is_ok()) return;
+  flush();
+  Inputs& inputs = inputs_[static_cast<size_t>(slot)];
+  for (size_t first = 0; first < outputs.size();) {
+    const WeightFacts& facts = weight_of(*outputs[first].linear).facts;
+    const bool is_wide =
+        library_ != nullptr && inputs.tokens() >= kWideTokens && form_of(facts) != InputForm::kF32;
+    if (is_wide) {
+      keep(run_wide(inputs, outputs[first++]));
+      continue;
+    }
+    size_t end = first + 1;
+    while (end < outputs.size() && end - first < static_cast<size_t>(kMostParts) &&
+           go_together(facts, weight_of(*outputs[end].linear).facts) &&
+           weight_of(*outputs[first].linear).order == weight_of(*outputs[end].linear).order) {
+      ++end;
+    }
+    keep(run_narrow(inputs, outputs.subspan(first, end - first)));
+    first = end;
+  }
+}
+
+Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs) {
+  const Weight& first = weight_of(*outputs.front().linear);
+  INGOT_TRY(const PreparedInput x, inputs.get(form_of(first.facts), first, stream_));
+  LinearParts parts{};
+  parts.count = static_cast<int32_t>(outputs.size());
+  parts.cols = first.facts.cols;
+  parts.scale = first.facts.scale;
+  parts.shifts = x.shifts;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Weight& weight = weight_of(*outputs[i].linear);
+    parts.row_sums[i] = floats_of(weight.row_sums);
+    parts.part[i] = {.weights = weight.data.data(),
+                     .stride = weight.facts.stride,
+                     .row_scales = floats_of(weight.row_scales),
+                     .scale_spans = weight.facts.scale_spans,
+                     .bias = floats_of(weight.bias),
+                     .y = outputs[i].y,
+                     .y_stride = outputs[i].y_stride,
+                     .rows = static_cast<int32_t>(weight.facts.rows)};
+  }
+  if (first.facts.is_panels) {
+    linear_panels(first.facts.packing, parts, x.bytes, stream_);
+  } else {
+    linear_rows(first.facts.type, parts, x.floats, stream_);
+  }
+  return Status::ok();
+}
+
+Status CudaOps::run_wide(Inputs& inputs, const LinearOutput& output) {
+  const Weight& weight = weight_of(*output.linear);
+  const WeightFacts& facts = weight.facts;
+  INGOT_TRY(const PreparedInput x, inputs.get(wide_form_of(facts), weight, stream_));
+  MatMul product{.type = x.floats.type,
+                 .weights = weight.data.data(),
+                 .weight_stride = facts.stride / 2,
+                 .x = x.floats.values,
+                 .x_stride = x.floats.stride,
+                 .y = output.y,
+                 .y_stride = output.y_stride,
+                 .rows = facts.rows,
+                 .cols = facts.cols,
+                 .tokens = inputs.tokens()};
+  if (facts.is_panels || facts.type == ElementType::kE4M3) {
+    INGOT_TRY(grow(decoded_, static_cast<size_t>(facts.rows * facts.cols) * 2));
+    product.weights = decoded_.data();
+    product.weight_stride = facts.cols;
+    if (facts.is_panels) {
+      decode_panels(facts.packing, weight.data.data(), facts.rows, facts.cols, facts.scale,
+                    decoded_.data(), stream_);
+    } else {
+      decode_e4m3(weight.data.data(), facts.stride, floats_of(weight.row_scales), facts.scale_spans,
+                  facts.rows, facts.cols, decoded_.data(), stream_);
+    }
+  }
+  INGOT_TRY(library_->run(product, stream_));
+  if (weight.bias.size() > 0) {
+    finish_rows(output.y, output.y_stride, 1, floats_of(weight.bias),
+                static_cast<int32_t>(facts.rows), static_cast<int32_t>(inputs.tokens()), stream_);
+  }
+  return Status::ok();
+}
+
+void CudaOps::clamp(float* x, float limit, int64_t count) {
+  if (!status_.is_ok()) return;
+  flush();
+  cuda::clamp(x, limit, count, stream_);
+}
+
+void CudaOps::rotate(const RotateOp& op) {
+  if (!status_.is_ok()) return;
+  const bool goes_along = rotation_ && rotation_->rope == op.rope &&
+                          rotation_->head_dim == op.head_dim && rotation_->x != op.x;
+  if (goes_along) {
+    rotate_both(*std::exchange(rotation_, {}), &op);
+    return;
+  }
+  flush();
+  rotation_ = op;
+}
+
+void CudaOps::rotate_both(const RotateOp& first, const RotateOp* second) {
+  const RopeAngles& angles = step_.ropes[first.rope];
+  cuda::rotate({.in_halves = angles.pairing == RopePairing::kHalves,
+                .x = {first.x, second == nullptr ? nullptr : second->x},
+                .heads = {static_cast<int32_t>(first.heads),
+                          second == nullptr ? 0 : static_cast<int32_t>(second->heads)},
+                .head_dim = static_cast<int32_t>(first.head_dim),
+                .pairs = static_cast<int32_t>(angles.pairs),
+                .cos = angles.cos,
+                .sin = angles.sin,
+                .tokens = step_.count},
+               stream_);
+}
+
+void CudaOps::attend(const AttendOp& op) {
+  const float* slopes = constant(op.alibi_slopes);
+  const float* sinks = constant(op.sinks);
+  const DeviceSequences& sequences = step_.groups[op.group];
+  const PagedKvShape& shape = op.kv.shape;
+  const auto heads = static_cast<int32_t>(op.heads);
+  const auto value_dim = static_cast<int32_t>(shape.value_dim);
+  keep(grow(attention_scratch_, static_cast<size_t>(attention_scratch_bytes(
+                                    sequences.rows, heads, value_dim, sequences.longest))));
+  if (!status_.is_ok()) return;
+  flush();
+  const DeviceKv kv{.type = static_cast<KvType>(shape.type),
+                    .kv_heads = static_cast<int32_t>(shape.kv_heads),
+                    .key_dim = static_cast<int32_t>(shape.key_dim),
+                    .value_dim = value_dim,
+                    .page_tokens = static_cast<int32_t>(shape.page_tokens),
+                    .data = op.kv.data,
+                    .page_stride = op.kv.page_stride};
+  store_kv({.kv = kv,
+            .k = op.k,
+            .k_stride = shape.kv_heads * shape.key_dim,
+            .v = op.v,
+            .v_stride = shape.kv_heads * shape.value_dim,
+            .sequences = sequences},
+           stream_);
+  cuda::attend({.kv = kv,
+                .q = op.q,
+                .q_stride = op.heads * shape.key_dim,
+                .out = op.out,
+                .out_stride = op.heads * shape.value_dim,
+                .heads = heads,
+                .scale = op.scale,
+                .softcap = op.softcap,
+                .window = static_cast<int32_t>(op.window),
+                .alibi_slopes = slopes,
+                .sinks = sinks,
+                .sequences = sequences,
+                .scratch = attention_scratch_.data(),
+                .is_batch_invariant = false},
+               stream_);
+}
+
+void CudaOps::activate(Activation activation, const float* gate, const float* up, float* out,
+                       int64_t count) {
+  if (!status_.is_ok()) return;
+  flush();
+  producer_.kind = Producer::Kind::kActivation;
+  producer_.activation = {static_cast<int>(activation), gate, up, out};
+  producer_.count = count;
+}
+
+void CudaOps::add_scaled(float* y, const float* x, float factor, int64_t count) {
+  if (!status_.is_ok()) return;
+  flush();
+  sum_ = {y, x, factor, count};
+}
+
+void CudaOps::copy_rows(RowList rows, const float* x, int64_t dim, float* out) {
+  if (!status_.is_ok()) return;
+  flush();
+  const auto list = static_cast<size_t>(rows);
+  cuda::copy_rows(x, step_.rows[list], step_.row_counts[list], dim, out, stream_);
+}
+
+void CudaOps::finish_logits(float* y, float scale, float cap, int64_t count) {
+  if (!status_.is_ok()) return;
+  flush();
+  cuda::finish_logits(y, scale, cap, count, stream_);
+}
+
+}  // namespace ingot::cuda

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The op in front of a linear layer and the packing of its result in one launch: a norm (with the
+// residual sum before it), or an activation function. The f32 result is written as well.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/inputs.h"
+#include "kernels/cuda/small_ops.h"
+#include "kernels/cuda/stream.h"
+
+namespace ingot::cuda {
+
+struct ActivationRows {
+  int activation;     // as Activation
+  const float* gate;  // [tokens, cols]
+  const float* up;    // or null
+  float* out;         // may be gate or up
+};
+
+// Where the packed rows go: bytes in groups of 32 or 256, or floats of 16 bits.
+struct PackedRows {
+  enum class Kind : uint8_t { kBytes32, kBytes256, kF16, kBF16 };
+  Kind kind;
+  ByteRows bytes;
+  void* values;    // of floats
+  int64_t stride;  // elements of a row of floats
+};
+
+// Whether rows of so many columns can be made so.
+bool can_fuse_norm(const NormRows& norm);
+bool can_fuse(int64_t cols);
+void normalize_and_pack(const NormRows& norm, const PackedRows& out, Stream stream);
+void activate_and_pack(const ActivationRows& rows, int64_t tokens, int64_t cols,
+                       const PackedRows& out, Stream stream);
+// x as it is.
+void pack_rows(const float* x, int64_t tokens, int64_t cols, const PackedRows& out, Stream stream);
+
+}  // namespace ingot::cuda

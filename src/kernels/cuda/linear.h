@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// y = W x (+ bias) on the device. Weights of codes are the panels of kernels/panel.h, by inputs in
+// bytes; weights of floats are rows as files have them. Each y is summed over the columns in one
+// order that depends on the packing and the number of columns only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/stream.h"
+#include "kernels/packing.h"
+
+namespace ingot::cuda {
+
+// Inputs as bytes: value = scale * code. Groups are of 32 columns, or of 256 for packings in
+// blocks. Everything lies in tiles of eight tokens, in the order in which lanes of a warp read it
+// (lane (g, t) of mma_int8.cuh); where the last tile has fewer tokens, the others' places hold
+// anything.
+struct ByteInput {
+  const int8_t* codes;    // [tiles][runs of 32 columns][8 tokens][32]
+  const float* scales;    // [tiles][groups][8]
+  const int16_t* sums16;  // [tiles][runs * 2][8]: of 16 codes each
+  const int16_t* sums32;  // [tiles][runs][8]
+  int32_t runs;           // columns / 32, rounded up to 8
+  int32_t groups;
+  int32_t tokens;
+};
+inline constexpr int kTileTokens = 8;
+
+enum class ElementType : uint8_t { kF32, kF16, kBF16, kE4M3 };
+
+// Inputs as floats of some width.
+struct FloatInput {
+  ElementType type;     // f32, f16 or bf16
+  const void* values;   // [tokens, stride]
+  int64_t stride;       // elements
+  const float* scales;  // [tokens, stride / 128] or null: of each 128 columns, for e4m3 weights
+  int64_t spans;
+  int32_t tokens;
+};
+
+// One weight of a launch; q, k and v, or gate and up, go together.
+struct LinearPart {
+  const std::byte* weights;  // panels, or rows
+  int64_t stride;            // bytes from panel to panel, or from row to row
+  const float* row_scales;   // e4m3: [rows, spans] of 128 columns, else null
+  int64_t scale_spans;       // of row_scales: 1 where one scale is a row's
+  const float* bias;         // [rows] or null
+  float* y;                  // [tokens, y_stride]
+  int64_t y_stride;
+  int32_t rows;
+};
+inline constexpr int kMostParts = 4;
+
+struct LinearParts {
+  LinearPart part[kMostParts];
+  int32_t count;
+  int64_t cols;
+  float scale;          // of all outputs, before the bias
+  const float* shifts;  // [tokens] or null: times row_sums, taken off every output
+  const float* row_sums[kMostParts];
+};
+
+// Whether a packing has a kernel here.
+bool has_panel_kernel(Packing packing);
+void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream);
+// Weights of floats, rows of `type`, by inputs in f32 (exact products, f32 sums), or in the type
+// that tensor cores take with them: f16 for f16 and e4m3, bf16 for bf16.
+void linear_rows(ElementType type, const LinearParts& parts, const FloatInput& x, Stream stream);
+
+}  // namespace ingot::cuda

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear layers on the GPU against the processor's, of every layout and scheme.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cuda/test_device.h"
+#include "kernels/linear.h"
+#include "kernels/ops.h"
+#include "kernels/test_quant.h"
+#include "kernels/test_random.h"
+
+namespace ingot {
+namespace {
+
+constexpr Layout kLayouts[] = {
+    Layout::kF32,     Layout::kF16,    Layout::kBF16,  Layout::kQ4_0,    Layout::kQ4_1,
+    Layout::kQ5_0,    Layout::kQ5_1,   Layout::kQ8_0,  Layout::kQ2_K,    Layout::kQ3_K,
+    Layout::kQ4_K,    Layout::kQ5_K,   Layout::kQ6_K,  Layout::kIQ1_S,   Layout::kIQ1_M,
+    Layout::kIQ2_XXS, Layout::kIQ2_XS, Layout::kIQ2_S, Layout::kIQ3_XXS, Layout::kIQ3_S,
+    Layout::kIQ4_NL,  Layout::kIQ4_XS, Layout::kMXFP4, Layout::kNVFP4,   Layout::kTQ1_0,
+    Layout::kTQ2_0,   Layout::kQ1_0,   Layout::kQ2_0,
+};
+constexpr Packing kQuantPackings[] = {
+    Packing::kF8,          Packing::kGroups2Zero, Packing::kGroups3Zero,  Packing::kGroups4Zero,
+    Packing::kGroups8Zero, Packing::kGroupsNf4,   Packing::kGroupsBnbFp4,
+};
+
+// The largest difference in terms of the outputs' root mean square.
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double square = 0;
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i])) return INFINITY;
+    square += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+    largest = std::max(largest, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  return largest / std::sqrt(square / static_cast<double>(a.size()) + 1e-30);
+}
+
+class LinearCuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    INGOT_NEEDS_DEVICE();
+    ops_ = *test_device()->make_ops();
+  }
+
+  std::vector<float> on_cpu(const Linear& linear, const std::vector<float>& x, int64_t tokens) {
+    Activations input(TargetSet::scalar_only());
+    input.set(x.data(), tokens, linear.cols());
+    std::vector<float> y = poisoned(tokens * linear.rows());
+    linear.run(exec_, input, y.data(), linear.rows());
+    return y;
+  }
+
+  // Two weights in one call, so that parts of a launch are tried too; the second's result.
+  std::vector<float> on_gpu(const std::shared_ptr<const DeviceWeight>& weight,
+                            const std::vector<float>& x, int64_t tokens) {
+    const Linear linear = Linear::placed(weight);
+    ops_->begin({});
+    float* own_x = ops_->buffer(Buffer::kNormed, std::ssize(x));
+    float* first = ops_->buffer(Buffer::kGate, tokens * linear.rows());
+    float* second = ops_->buffer(Buffer::kUp, tokens * linear.rows());
+    std::vector<float> y = poisoned(tokens * linear.rows());
+    ops_->write(own_x, x);
+    ops_->write(second, y);
+    ops_->set_input(InputSlot::kBranch, own_x, tokens, linear.cols());
+    const std::array outputs{LinearOutput{&linear, first, linear.rows()},
+                             LinearOutput{&linear, second, linear.rows()}};
+    ops_->run_linears(InputSlot::kBranch, outputs);
+    const Status status = ops_->read(second, y);
+    EXPECT_TRUE(status.is_ok()) << status.message();
+    return y;
+  }
+
+  ThreadPool pool_{4};
+  Exec exec_{pool_};
+  std::unique_ptr<Ops> ops_;
+};
+
+// Few tokens: the same codes and inputs as on the processor, summed in another order. Many: numbers
+// of 16 bits here, inputs of 8 bits there.
+double limit_for(int64_t tokens, bool is_exact) {
+  return tokens > 64 || !is_exact ? 0.15 : 2e-4;
+}
+
+TEST_F(LinearCuda, EveryLayoutGivesWhatTheProcessorGives) {
+  Random random(test_seed());
+  for (const Layout layout : kLayouts) {
+    const auto unit = static_cast<int64_t>(info(layout).block_elements);
+    for (const int64_t tokens : {1, 3, 8, 9, 40, 70}) {
+      const int64_t rows = random.whole(1, 100);
+      const int64_t cols =
+          unit == 1 ? 32 * random.whole(1, 20) : unit * random.whole(1, 2048 / unit);
+      const std::vector<std::byte> bytes = random.weights(layout, rows * cols);
+      const std::vector<float> bias = random.normals(rows);
+      const std::vector<float> x = random.normals(tokens * cols);
+      const TensorView view{layout, Shape{static_cast<uint64_t>(rows), static_cast<uint64_t>(cols)},
+                            bytes};
+      for (const bool rounds : {false, true}) {
+        if (rounds && unit != 1) continue;
+        WeightMemory memory;
+        const Result<Linear> linear =
+            Linear::bind(view, bias, TargetSet::scalar_only(), memory, exec_);
+        ASSERT_TRUE(linear.is_ok()) << linear.status().message();
+        const auto placed =
+            test_device()->place(view, bias, {.cast = {}, .rounds_inputs = rounds}, exec_);
+        ASSERT_TRUE(placed.is_ok()) << placed.status().message();
+        const bool is_exact = unit != 1 || !rounds;
+        EXPECT_LE(distance(on_gpu(*placed, x, tokens), on_cpu(*linear, x, tokens)),
+                  is_exact && unit == 1 ? 2e-4 : limit_for(tokens, is_exact))
+            << info(layout).name << " [" << rows << ", " << cols << "] by " << tokens
+            << (rounds ? " rounded" : "");
+      }
+    }
+  }
+}
+
+TEST_F(LinearCuda, FloatsOfAnyWidthAreMultiplied) {
+  Random random(test_seed());
+  for (const Layout layout : {Layout::kF32, Layout::kF16, Layout::kBF16}) {
+    for (const int64_t cols : {1, 7, 33, 100, 259}) {
+      const std::vector<std::byte> bytes = random.weights(layout, 19 * cols);
+      const std::vector<float> x = random.normals(5 * cols);
+      const TensorView view{layout, Shape{19, static_cast<uint64_t>(cols)}, bytes};
+      WeightMemory memory;
+      const Linear linear = *Linear::bind(view, {}, TargetSet::scalar_only(), memory, exec_);
+      const auto placed = test_device()->place(view, {}, {}, exec_);
+      ASSERT_TRUE(placed.is_ok()) << placed.status().message();
+      EXPECT_LE(distance(on_gpu(*placed, x, 5), on_cpu(linear, x, 5)), 2e-4)
+          << info(layout).name << " " << cols;
+    }
+  }
+}
+
+TEST_F(LinearCuda, SchemesWhoseScalesLieApartGiveWhatTheProcessorGives) {
+  Random random(test_seed());
+  for (const Packing packing : kQuantPackings) {
+    for (const int64_t tokens : {1, 8, 20, 70}) {
+      const int64_t rows = random.whole(1, 100);
+      const int64_t cols = 64 * random.whole(1, 20);
+      RandomQuant quant = random_quant(random, packing, rows, cols);
+      quant.tensor.codes = quant.codes;
+      const std::vector<float> x = random.normals(tokens * cols);
+      WeightMemory memory;
+      const Result<Linear> linear =
+          Linear::bind(quant.tensor, {}, TargetSet::scalar_only(), memory, exec_);
+      ASSERT_TRUE(linear.is_ok()) << linear.status().message();
+      for (const bool rounds : {false, true}) {
+        const auto placed =
+            test_device()->place(quant.tensor, {}, {.cast = {}, .rounds_inputs = rounds}, exec_);
+        ASSERT_TRUE(placed.is_ok()) << placed.status().message();
+        const bool is_exact = !is_e4m3(packing) || !rounds;
+        const double limit = is_e4m3(packing) && !rounds ? 2e-4 : limit_for(tokens, is_exact);
+        EXPECT_LE(distance(on_gpu(*placed, x, tokens), on_cpu(*linear, x, tokens)), limit)
+            << info(packing).name << " [" << rows << ", " << cols << "] by " << tokens
+            << (rounds ? " rounded" : "");
+      }
+    }
+  }
+}
+
+TEST_F(LinearCuda, InputsAreRoundedAsACheckpointSays) {
+  Random random(test_seed());
+  const auto try_one = [&](Packing packing, const InputQuant& input) {
+    for (const int64_t tokens : {1, 20}) {
+      RandomQuant quant = random_quant(random, packing, 48, 512);
+      quant.tensor.codes = quant.codes;
+      quant.tensor.input = input;
+      const std::vector<float> x = random.normals(tokens * 512);
+      WeightMemory memory;
+      const Result<Linear> linear =
+          Linear::bind(quant.tensor, {}, TargetSet::scalar_only(), memory, exec_);
+      ASSERT_TRUE(linear.is_ok()) << linear.status().message();
+      const auto placed = test_device()->place(quant.tensor, {}, {}, exec_);
+      ASSERT_TRUE(placed.is_ok()) << placed.status().message();
+      EXPECT_LE(distance(on_gpu(*placed, x, tokens), on_cpu(*linear, x, tokens)), 1e-3)
+          << info(packing).name << " kind " << static_cast<int>(input.kind) << " block "
+          << input.block << " by " << tokens;
+    }
+  };
+  try_one(Packing::kGroups8Zero, {.kind = InputKind::kInt8});
+  try_one(Packing::kGroups8Zero, {.kind = InputKind::kInt8, .scale = 0.03F, .zero = 5});
+  try_one(Packing::kGroups8Zero, {.kind = InputKind::kInt8, .is_symmetric = false});
+  try_one(Packing::kF8, {.kind = InputKind::kE4m3});
+  try_one(Packing::kF8, {.kind = InputKind::kE4m3, .scale = 0.01F});
+  try_one(Packing::kF8, {.kind = InputKind::kE4m3, .block = 128});
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# gpu_check.sh [BUILD]: all that needs a GPU, on the machine that has it: kernels against the
+# processor's, whole models against their goldens, the memory checker, and speeds beside their floors.
+# BUILD is a folder built with CUDA (default build/release) that has its tests. Prints one table.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+build="${1:-build/release}"
+rows=()
+failed=0
+
+check() { # NAME COMMAND...
+  local name="$1" log status=pass
+  shift
+  log="$(mktemp)"
+  if ! "$@" >"$log" 2>&1; then
+    status=FAIL
+    failed=1
+    tail -n 30 "$log"
+  fi
+  rows+=("$(printf '%-34s %s' "$name" "$status $(grep -oE '\[  PASSED  \] [0-9]+|ERROR SUMMARY: [0-9]+ errors' "$log" | tail -1)")")
+  rm -f "$log"
+}
+
+if ! nvidia-smi -L >/dev/null 2>&1; then
+  echo "gpu_check: no GPU here" >&2
+  exit 1
+fi
+check "kernels against the CPU's" "$build/src/kernels/cuda/kernels_cuda_test"
+check "attention against the CPU's" "$build/src/kernels/cuda/attention_cuda_test"
+for test in model_oracle_test quant_oracle_test gguf_oracle_test; do
+  check "$test" env INGOT_TEST_DEVICE=cuda "$build/tests/$test"
+done
+if command -v compute-sanitizer >/dev/null; then
+  check "memcheck, kernels" compute-sanitizer --tool memcheck --error-exitcode 1 \
+    "$build/src/kernels/cuda/kernels_cuda_test"
+  check "memcheck, attention" compute-sanitizer --tool memcheck --error-exitcode 1 \
+    "$build/src/kernels/cuda/attention_cuda_test" --gtest_filter='*Mixed*:*Windows*'
+  check "racecheck, kernels" compute-sanitizer --tool racecheck --error-exitcode 1 \
+    "$build/src/kernels/cuda/kernels_cuda_test"
+fi
+if [ -x "$build/bench/bench_attention_cuda" ]; then
+  "$build/bench/bench_attention_cuda"
+fi
+printf '%s\n' "" "${rows[@]}"
+exit "$failed"
