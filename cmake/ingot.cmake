@@ -36,7 +36,12 @@ endfunction()
 
 # ingot_test(NAME DEPENDS a b SOURCES x_test.cc [LABEL fast|model|slow]): a GoogleTest program, one
 # ctest entry for all of it (gtest prints the single tests). Those that run whole models take too long
-# under sanitizers and are not built there.
+# under sanitizers and are not built there. `make test` runs the others under sanitizers alone, but for
+# those of numeric code, which the optimizer could break: the target release_tests has what it builds
+# without sanitizers, and the label `release` what of it is fast.
+if(INGOT_TESTS)
+  add_custom_target(release_tests)
+endif()
 function(ingot_test name)
   cmake_parse_arguments(ARG "" "LABEL" "DEPENDS;SOURCES;LINK" ${ARGN})
   if(INGOT_SANITIZE AND ARG_LABEL)
@@ -50,10 +55,15 @@ function(ingot_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE INGOT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
-  if(NOT ARG_LABEL)
+  if(ARG_LABEL)
+    add_dependencies(release_tests ${name})
+  elseif(name MATCHES "^(blocks|kernels|quant)_test$|cuda_test$")
+    add_dependencies(release_tests ${name})
+    set(ARG_LABEL fast release)
+  else()
     set(ARG_LABEL fast)
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 900)
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT 900)
 endfunction()
 
 # ingot_fuzzer(NAME DEPENDS a SOURCES x_fuzz.cc): a libFuzzer target, built by the asan preset only.

@@ -38,9 +38,9 @@ def ctest(preset: str, *options: str) -> list[str]:
 ONE_GPU = "-DCMAKE_CUDA_ARCHITECTURES=90a-real"
 
 
-def build(preset: str) -> list[list[str]]:
+def build(preset: str, *targets: str) -> list[list[str]]:
     return [["cmake", "--preset", preset, "--log-level=WARNING", "--no-warn-unused-cli", ONE_GPU],
-            ["ninja", "-C", f"build/{preset}"]]
+            ["ninja", "-C", f"build/{preset}", *targets]]
 
 
 def pytest(*options: str) -> list[str]:
@@ -48,8 +48,10 @@ def pytest(*options: str) -> list[str]:
 
 
 STAGES = [
-    Stage("build release", [*build("release"), ["tools/unpack_oracle.sh", "build/oracle"]]),
-    Stage("unit tests", [ctest("release", "-j", CORES, "-LE", "model|slow")]),
+    # Most unit tests are built once, with sanitizers (cmake/ingot.cmake).
+    Stage("build release", [*build("release", "ingot", "release_tests"),
+                            ["tools/unpack_oracle.sh", "build/oracle"]]),
+    Stage("numeric tests", [ctest("release", "-j", CORES, "-L", "release")]),
     Stage("model tests", [ctest("release", "-L", "model|slow")]),  # each uses all cores
     Stage("build sanitizers", build("asan")),
     Stage("tests under sanitizers", [ctest("asan", "-j", CORES, "-LE", "fuzz|model|slow")]),
