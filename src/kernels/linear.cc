@@ -28,9 +28,10 @@ Layout decoded_layout(Packing packing) {
   return is_bf16 ? Layout::kBF16 : Layout::kU8;
 }
 
-std::shared_ptr<const std::vector<float>> sums_of_rows(const QuantTensor& weights,
-                                                       const Exec& exec) {
-  auto sums = std::make_shared<std::vector<float>>(static_cast<size_t>(weights.matrix_rows()));
+}  // namespace
+
+std::vector<float> sums_of_rows(const QuantTensor& weights, const Exec& exec) {
+  std::vector<float> sums(static_cast<size_t>(weights.matrix_rows()));
   exec.for_ranges(weights.matrix_rows(), 1, [&](int64_t begin, int64_t end) {
     std::vector<float> row(static_cast<size_t>(weights.cols));
     for (int64_t i = begin; i < end; ++i) {
@@ -38,13 +39,11 @@ std::shared_ptr<const std::vector<float>> sums_of_rows(const QuantTensor& weight
       double sum = 0;
       for (const float weight : row)
         sum += static_cast<double>(weight);
-      (*sums)[static_cast<size_t>(i)] = static_cast<float>(sum);
+      sums[static_cast<size_t>(i)] = static_cast<float>(sum);
     }
   });
   return sums;
 }
-
-}  // namespace
 
 Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bias,
                             TargetSet targets, WeightMemory& memory, const Exec& exec,
@@ -108,7 +107,8 @@ Result<Linear> Linear::bind(const QuantTensor& weights, std::span<const float> b
   linear.is_decoded_ = used != Layout::kU8;
   if (!linear.is_decoded_) linear.column_order_ = weights.column_order;
   if (packing == Packing::kGroupsNvfp4) linear.scale_ = weights.tensor_scale;
-  if (weights.input.has_zero()) linear.sums_ = sums_of_rows(weights, exec);
+  if (weights.input.has_zero())
+    linear.sums_ = std::make_shared<const std::vector<float>>(sums_of_rows(weights, exec));
   INGOT_TRY(linear.pack({.layout = Layout::kU8,
                          .weights = nullptr,
                          .row_bytes = 0,

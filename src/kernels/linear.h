@@ -126,6 +126,9 @@ class Linear {
                           std::span<const struct LinearOutput> outputs);
 };
 
+// Of each row's weights, for inputs with zero points.
+std::vector<float> sums_of_rows(const QuantTensor& weights, const Exec& exec);
+
 // Several weights of one input (q, k and v; gate and up) in one pass: one barrier instead of one
 // each.
 struct LinearOutput {

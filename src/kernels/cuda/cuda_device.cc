@@ -11,6 +11,7 @@
 #include "kernels/cast_rows.h"
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/cuda_ops.h"
+#include "kernels/linear.h"
 #include "kernels/panel.h"
 
 namespace ingot {
@@ -67,7 +68,6 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int index) {
                                generation_name(facts));
   }
   device->info_ = {facts.name, generation_name(facts), facts.totalGlobalMem};
-  device->generation_ = facts.major * 10 + facts.minor;
   INGOT_TRY(to_status(cudaStreamCreateWithFlags(&device->stream_, cudaStreamNonBlocking),
                       "a stream of the GPU"));
   for (CUevent_st*& event : device->sent_)
@@ -284,18 +284,7 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::place(const QuantTensor&
     placed->order = last_order_;
   }
   if (weights.input.has_zero()) {
-    std::vector<float> sums(static_cast<size_t>(facts.rows));
-    exec.for_ranges(facts.rows, 1, [&](int64_t begin, int64_t end) {
-      std::vector<float> row(static_cast<size_t>(facts.cols));
-      for (int64_t i = begin; i < end; ++i) {
-        dequantize_row(weights, i, row);
-        double sum = 0;
-        for (const float weight : row)
-          sum += static_cast<double>(weight);
-        sums[static_cast<size_t>(i)] = static_cast<float>(sum);
-      }
-    });
-    INGOT_TRY(write_floats(placed->row_sums, sums));
+    INGOT_TRY(write_floats(placed->row_sums, sums_of_rows(weights, exec)));
   }
   const int64_t panels = (facts.rows + kPanelRows - 1) / kPanelRows;
   INGOT_TRY(placed->data, Memory::allocate(static_cast<size_t>(panels * facts.stride)));

@@ -36,7 +36,6 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   Result<std::unique_ptr<Ops>> make_ops() override;
 
   Stream stream() const { return stream_; }
-  int generation() const { return generation_; }  // 90 for sm_90
 
  private:
   // Units of a weight, filled by the host's threads a piece at a time while the piece before is on
@@ -52,7 +51,6 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
 
   DeviceInfo info_;
   int index_ = 0;
-  int generation_ = 0;
   Stream stream_ = nullptr;
   std::array<PinnedMemory, 2> staging_;
   std::array<CUevent_st*, 2> sent_{};

@@ -14,6 +14,7 @@
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_inputs.h"
+#include "kernels/cuda/cuda_step.h"
 #include "kernels/cuda/matmul_library.h"
 #include "kernels/ops.h"
 
@@ -75,19 +76,6 @@ class CudaOps final : public Ops {
     int64_t count = 0;
   };
 
-  // The step as the device has it.
-  struct Step {
-    const int32_t* tokens = nullptr;
-    const int32_t* position_rows = nullptr;
-    std::array<const int32_t*, 2> rows{};  // by RowList
-    std::array<int32_t, 2> row_counts{};
-    std::vector<DeviceSequences> groups;
-    std::vector<RopeAngles> ropes;
-    int32_t count = 0;
-  };
-  // Lays the step's pieces out behind each other; the pointers it gives are the device's.
-  class StepWriter;
-
   // What tells passes apart that can be replayed: the rest of a step is read from memory.
   struct PassKey {
     int32_t rows = 0;
@@ -109,7 +97,7 @@ class CudaOps final : public Ops {
   PassKey key_;
   bool is_recording_ = false;
   std::map<PassKey, Recording> recordings_;
-  Step step_;
+  DeviceStep step_;
   PinnedMemory step_host_;
   Memory step_memory_;
   CUevent_st* step_sent_ = nullptr;

@@ -61,8 +61,6 @@ struct LinearParts {
   const float* row_sums[kMostParts];
 };
 
-// Whether a packing has a kernel here.
-bool has_panel_kernel(Packing packing);
 void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream);
 // Weights of floats, rows of `type`, by inputs in f32 (exact products, f32 sums), or in the type
 // that tensor cores take with them: f16 for f16 and e4m3, bf16 for bf16.

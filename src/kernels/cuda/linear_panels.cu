@@ -3,11 +3,6 @@
 
 namespace ingot::cuda {
 
-bool has_panel_kernel(Packing packing) {
-  return packing_info(packing).activation == ActivationLayout::kQ8G32 ||
-         packing_info(packing).activation == ActivationLayout::kQ8G256;
-}
-
 void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream) {
   if (packing_info(packing).activation == ActivationLayout::kQ8G256) {
     linear_blocks(packing, parts, x, stream);

@@ -13,6 +13,7 @@
 #include "kernels/cuda/cp_async.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/linear.h"
+#include "kernels/cuda/linear_tiles.cuh"
 #include "kernels/cuda/mma_int8.cuh"
 #include "kernels/cuda/panel_codes.cuh"
 
@@ -169,26 +170,6 @@ constexpr int panel_stages(Packing packing) {
   return static_cast<int>(stages < 2 ? 2 : (stages > 4 ? 4 : stages));
 }
 
-__host__ __device__ inline int panels_of(const LinearParts& parts) {
-  int panels = 0;
-  for (int i = 0; i < parts.count; ++i)
-    panels += (parts.part[i].rows + 15) / 16;
-  return panels;
-}
-
-struct PanelPlace {
-  int part;
-  int panel;  // of the part
-};
-__device__ inline PanelPlace find_panel(const LinearParts& parts, int panel) {
-  int index = 0;
-  while (index + 1 < parts.count && panel >= (parts.part[index].rows + 15) / 16) {
-    panel -= (parts.part[index].rows + 15) / 16;
-    ++index;
-  }
-  return {index, panel};
-}
-
 // kTiles 0: one token alone, of which half the sums are.
 template <Packing kPacking, int kTilesOrOne>
 __global__ void __launch_bounds__(32 * kPanelWarps)
@@ -209,7 +190,7 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   const int runs = static_cast<int>(parts.cols / kRunColumns);
   const int blocks = (runs + 7) / 8;
   const int first_token = blockIdx.x * 8 * kTiles;
-  const int panels = panels_of(parts);
+  const int panels = tiles_of(parts, kRowsOfTile);
 
   // This warp's blocks of this and the next panels, kStages of them on their way.
   std::byte* const own = reinterpret_cast<std::byte*>(stages) + warp * kStages * kShape.block;
@@ -218,11 +199,11 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   int next_block = warp;
   const auto fetch = [&](int stage) {
     if (next_panel < panels && next_block < blocks) {
-      const PanelPlace place = find_panel(parts, next_panel);
+      const TilePlace place = find_tile(parts, next_panel, kRowsOfTile);
       const LinearPart& part = parts.part[place.part];
       const int bytes =
           static_cast<int>(kShape.scales + min(8, runs - next_block * 8) * kShape.run);
-      const std::byte* from = part.weights + place.panel * part.stride + next_block * kShape.block;
+      const std::byte* from = part.weights + place.tile * part.stride + next_block * kShape.block;
       for (int at = lane * 16; at < bytes; at += 32 * 16)
         copy_async(own_at + stage * static_cast<uint32_t>(kShape.block) + at, from + at);
       next_block += kPanelWarps;
@@ -385,7 +366,7 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
       }
     }
   };
-  __shared__ float sums[kPanelWarps][kTiles * 4][32];
+  __shared__ WarpSums<kTiles, kPanelWarps> sums;
   for (int panel = blockIdx.y; panel < panels; panel += static_cast<int>(gridDim.y)) {
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
@@ -404,30 +385,9 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
       stage = stage + 1 == kStages ? 0 : stage + 1;
     }
     if (panel + static_cast<int>(gridDim.y) >= panels) let_next_begin();
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        sums[warp][tile * 4 + k][lane] = total[tile][k];
-    }
+    sums.put(total);
     __syncthreads();
-    const PanelPlace place = find_panel(parts, panel);
-    const LinearPart& part = parts.part[place.part];
-    for (int i = threadIdx.x; i < kTiles * 128; i += 32 * kPanelWarps) {
-      // Rows run fastest, so that neighbours write neighbours.
-      const int row = place.panel * 16 + i % 16;
-      const int token = first_token + i / 16;
-      if (row >= part.rows || token >= x.tokens) continue;
-      const int slot = (i / 128) * 4 + (i % 16 / 8) * 2 + i / 16 % 2;
-      const int from = i % 8 * 4 + i / 16 % 8 / 2;
-      float sum = 0;
-#pragma unroll
-      for (int w = 0; w < kPanelWarps; ++w)
-        sum += sums[w][slot][from];
-      sum *= parts.scale;
-      if (parts.shifts != nullptr) sum -= parts.shifts[token] * parts.row_sums[place.part][row];
-      part.y[token * part.y_stride + row] = part.bias == nullptr ? sum : sum + part.bias[row];
-    }
+    sums.write(parts, find_tile(parts, panel, kRowsOfTile), first_token, x.tokens);
     __syncthreads();
   }
 }
@@ -446,7 +406,7 @@ void launch_resident(Kernel kernel, unsigned tiles, size_t shared, const LinearP
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        static_cast<int>(shared));
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, 32 * kPanelWarps, shared);
-  const auto panels = static_cast<unsigned>(panels_of(parts));
+  const auto panels = static_cast<unsigned>(tiles_of(parts, kRowsOfTile));
   const unsigned room = static_cast<unsigned>(processors * (each < 1 ? 1 : each)) / tiles;
   const unsigned most = PackingFacts<kPacking>::kInBlocks ? panels : (room < 1 ? 1 : room);
   const unsigned rounds = (panels + most - 1) / most;  // spread evenly over them

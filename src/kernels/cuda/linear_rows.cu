@@ -10,6 +10,7 @@
 #include "kernels/cuda/decode.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/linear.h"
+#include "kernels/cuda/linear_tiles.cuh"
 
 namespace ingot::cuda {
 namespace {
@@ -43,21 +44,6 @@ __device__ inline uint32_t widen_e4m3(uint32_t two) {
   return static_cast<uint32_t>(raw.x) | (static_cast<uint32_t>(raw.y) << 16);
 }
 
-// Where this block of threads works.
-struct Place {
-  int part;
-  int first_row;
-};
-__device__ inline Place find_place(const LinearParts& parts, int rows_each) {
-  int tile = blockIdx.y;
-  int index = 0;
-  while (index + 1 < parts.count && tile >= (parts.part[index].rows + rows_each - 1) / rows_each) {
-    tile -= (parts.part[index].rows + rows_each - 1) / rows_each;
-    ++index;
-  }
-  return {index, tile * rows_each};
-}
-
 constexpr int row_stages(bool is_e4m3) {
   return is_e4m3 ? 4 : 2;
 }
@@ -74,12 +60,13 @@ __global__ void __launch_bounds__(32 * kWarps)
   const int lane = threadIdx.x % 32;
   const int g = lane / 4;
   const int t = lane % 4;
-  const Place place = find_place(parts, 16);
+  const TilePlace place = find_tile(parts, blockIdx.y, kRowsOfTile);
   const LinearPart& part = parts.part[place.part];
+  const int first_row = place.tile * kRowsOfTile;
   const int cols = static_cast<int>(parts.cols);
   const int first_token = blockIdx.x * 8 * kTiles;
-  const int row0 = min(place.first_row + g, part.rows - 1);
-  const int row1 = min(place.first_row + g + 8, part.rows - 1);
+  const int row0 = min(first_row + g, part.rows - 1);
+  const int row1 = min(first_row + g + 8, part.rows - 1);
   const std::byte* w0 = part.weights + row0 * part.stride;
   const std::byte* w1 = part.weights + row1 * part.stride;
   const int chunks = (cols + kChunk - 1) / kChunk;
@@ -170,27 +157,10 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
   let_next_begin();
 
-  __shared__ float sums[kWarps][kTiles * 4][32];
-#pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      sums[warp][tile * 4 + k][lane] = total[tile][k];
-  }
+  __shared__ WarpSums<kTiles, kWarps> sums;
+  sums.put(total);
   __syncthreads();
-  for (int i = threadIdx.x; i < kTiles * 128; i += 32 * kWarps) {
-    const int row = place.first_row + i % 16;
-    const int token = first_token + i / 16;
-    if (row >= part.rows || token >= x.tokens) continue;
-    const int slot = (i / 128) * 4 + (i % 16 / 8) * 2 + i / 16 % 2;
-    const int from = i % 8 * 4 + i / 16 % 8 / 2;
-    float sum = 0;
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w)
-      sum += sums[w][slot][from];
-    sum *= parts.scale;
-    part.y[token * part.y_stride + row] = part.bias == nullptr ? sum : sum + part.bias[row];
-  }
+  sums.write(parts, place, first_token, x.tokens);
 }
 
 // f32 inputs: a warp has one row and eight tokens.
@@ -201,9 +171,9 @@ __global__ void __launch_bounds__(32 * kWarps)
                         const __grid_constant__ FloatInput x) {
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  const Place place = find_place(parts, kWarps);
+  const TilePlace place = find_tile(parts, blockIdx.y, kWarps);
   const LinearPart& part = parts.part[place.part];
-  const int row = place.first_row + warp;
+  const int row = place.tile * kWarps + warp;
   if (row >= part.rows) return;
   const int first_token = blockIdx.x * kExactTokens;
   const auto* weights = reinterpret_cast<const Weight*>(part.weights + row * part.stride);
@@ -233,13 +203,6 @@ __global__ void __launch_bounds__(32 * kWarps)
   }
 }
 
-int tiles_of(const LinearParts& parts, int rows_each) {
-  int tiles = 0;
-  for (int i = 0; i < parts.count; ++i)
-    tiles += (parts.part[i].rows + rows_each - 1) / rows_each;
-  return tiles;
-}
-
 template <class Weight, bool kIsScaled>
 void launch_exact(const LinearParts& parts, const FloatInput& x, Stream stream) {
   const dim3 grid((x.tokens + kExactTokens - 1) / kExactTokens, tiles_of(parts, kWarps));
@@ -253,7 +216,7 @@ void launch_rows(const LinearParts& parts, const FloatInput& x, Stream stream) {
   constexpr int kTiles = 4;
   const bool is_one = x.tokens <= 8;
   const unsigned tiles = is_one ? 1 : (x.tokens + 8 * kTiles - 1) / (8 * kTiles);
-  const LaunchShape shape{dim3(tiles, tiles_of(parts, 16)), 32 * kWarps, shared};
+  const LaunchShape shape{dim3(tiles, tiles_of(parts, kRowsOfTile)), 32 * kWarps, shared};
   launch_early(
       is_one ? linear_rows_kernel<Input, kIsE4m3, 1> : linear_rows_kernel<Input, kIsE4m3, kTiles>,
       shape, stream, parts, x);

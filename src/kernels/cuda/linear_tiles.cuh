@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the linear kernels of tensor cores do alike: finding the weight that a tile of rows is of,
+// and adding the sums of a block's warps, in the order of warps, into the outputs.
+#pragma once
+
+#include "kernels/cuda/linear.h"
+
+namespace ingot::cuda {
+
+inline constexpr int kRowsOfTile = 16;
+
+__host__ __device__ inline int tiles_of(int rows, int rows_each) {
+  return (rows + rows_each - 1) / rows_each;
+}
+__host__ __device__ inline int tiles_of(const LinearParts& parts, int rows_each) {
+  int tiles = 0;
+  for (int i = 0; i < parts.count; ++i)
+    tiles += tiles_of(parts.part[i].rows, rows_each);
+  return tiles;
+}
+
+struct TilePlace {
+  int part;
+  int tile;  // of the part
+};
+__device__ inline TilePlace find_tile(const LinearParts& parts, int tile, int rows_each) {
+  int index = 0;
+  while (index + 1 < parts.count && tile >= tiles_of(parts.part[index].rows, rows_each)) {
+    tile -= tiles_of(parts.part[index].rows, rows_each);
+    ++index;
+  }
+  return {index, tile};
+}
+
+// Of kWarps warps, each with its own share of the columns; lanes as in mma_int8.cuh.
+template <int kTiles, int kWarps>
+struct WarpSums {
+  float values[kWarps][kTiles * 4][32];
+
+  __device__ void put(const float (&total)[kTiles][4]) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        values[threadIdx.x / 32][tile * 4 + k][lane] = total[tile][k];
+    }
+  }
+
+  // After a barrier. Rows run fastest, so that neighbours write neighbours.
+  __device__ void write(const LinearParts& parts, TilePlace place, int first_token,
+                        int tokens) const {
+    const LinearPart& part = parts.part[place.part];
+    for (int i = threadIdx.x; i < kTiles * 128; i += 32 * kWarps) {
+      const int row = place.tile * kRowsOfTile + i % 16;
+      const int token = first_token + i / 16;
+      if (row >= part.rows || token >= tokens) continue;
+      const int slot = (i / 128) * 4 + (i % 16 / 8) * 2 + i / 16 % 2;
+      const int from = i % 8 * 4 + i / 16 % 8 / 2;
+      float sum = 0;
+#pragma unroll
+      for (int warp = 0; warp < kWarps; ++warp)
+        sum += values[warp][slot][from];
+      sum *= parts.scale;
+      if (parts.shifts != nullptr) sum -= parts.shifts[token] * parts.row_sums[place.part][row];
+      part.y[token * part.y_stride + row] = part.bias == nullptr ? sum : sum + part.bias[row];
+    }
+  }
+};
+
+}  // namespace ingot::cuda
