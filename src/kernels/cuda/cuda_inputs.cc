@@ -12,6 +12,8 @@ constexpr int64_t kByteColumns = 256;   // rows of bytes are padded to
 constexpr int64_t kFloatColumns = 128;  // and rows of floats, and of codes for the library
 constexpr int64_t kTile = 128;          // tokens of a product that no batch changes
 constexpr int64_t kLastTile = 16;       // products with scales of blocks take tokens by sixteens
+// Up to so many tokens it costs less to copy outputs than to read a weight again for a last tile.
+constexpr int64_t kOneTile = 512;
 
 int64_t round_up(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -247,8 +249,9 @@ TokenTiles Inputs::tiles_for(InputForm form) const {
   // Whole sums are the same in any order.
   if (is_batch_invariant_ && form != InputForm::kInt8) return {kTile, kTile};
   if (form == InputForm::kE4m3Blocks) {
-    const int64_t tiles = std::max<int64_t>(tokens_ / kLastTile, 1);
-    return {static_cast<int32_t>(tiles * kLastTile), kLastTile};
+    const auto filled = static_cast<int32_t>(round_up(tokens_, kLastTile));
+    if (tokens_ <= kOneTile) return {std::max<int32_t>(filled, 1), filled};
+    return {static_cast<int32_t>(tokens_ / kLastTile * kLastTile), kLastTile};
   }
   const auto tokens = static_cast<int32_t>(std::max<int64_t>(tokens_, 1));
   return {tokens, tokens};
