@@ -118,7 +118,7 @@ __device__ inline float& partial_at(const LinearParts& parts, int panel, int pan
 }
 
 template <Packing kPacking>
-__global__ void __launch_bounds__(kManyThreads)
+__global__ void __launch_bounds__(kManyThreads, 2)
     linear_many_kernel(const __grid_constant__ LinearParts parts,
                        const __grid_constant__ ByteInput x) {
   using Shape = ManyShape<kPacking>;
