@@ -266,10 +266,10 @@ bool EngineCore::step(Instant now) {
   fill_batch(plan);
   stats_.times.plan += watch.lap();
 
-  const Result<std::span<const float>> logits = forward();
+  const Result<StepOutput> output = forward();
   stats_.times.forward += watch.lap();
-  if (!logits.is_ok()) {
-    fail_batch(plan, logits.status());
+  if (!output.is_ok()) {
+    fail_batch(plan, output.status());
     return true;
   }
   // By id: a request may end, and its sequences with it, before the last of them has its turn.
@@ -281,7 +281,7 @@ bool EngineCore::step(Instant now) {
   std::span<const float> hidden = decoder_->hidden_states();
   for (const Delivery& delivery : deliveries_) {
     if (!delivery.is_pooled) {
-      deliver(delivery, *logits, row, now);
+      deliver(delivery, *output, row, now);
       continue;
     }
     const auto size = static_cast<size_t>(delivery.rows * model().spec().hidden);
@@ -293,14 +293,14 @@ bool EngineCore::step(Instant now) {
   return true;
 }
 
-Result<std::span<const float>> EngineCore::forward() {
+Result<StepOutput> EngineCore::forward() {
   ++attempts_;
   const Fault& fault = options_.fault;
   const bool is_due = fault.kind != Fault::Kind::kNone && attempts_ >= fault.at;
-  return is_due ? forward_with_fault() : decoder_->forward(batch_, cache_);
+  return is_due ? forward_with_fault() : decoder_->forward(batch_, cache_, sampling_.rows());
 }
 
-Result<std::span<const float>> EngineCore::forward_with_fault() {
+Result<StepOutput> EngineCore::forward_with_fault() {
   Fault::Kind& kind = options_.fault.kind;
   while (kind == Fault::Kind::kStepHang)
     std::this_thread::sleep_for(std::chrono::hours(1));
@@ -309,11 +309,12 @@ Result<std::span<const float>> EngineCore::forward_with_fault() {
     return Status::internal("step {} failed, as it was asked to", attempts_);
   }
   INGOT_TRY(const std::span<const float> logits, decoder_->forward(batch_, cache_));
-  if (logits.empty()) return logits;
+  const auto vocab = static_cast<size_t>(model().spec().vocab);
+  if (logits.empty()) return StepOutput(logits, vocab);
   kind = Fault::Kind::kNone;
   poisoned_.assign(logits.begin(), logits.end());
   poisoned_.front() = std::numeric_limits<float>::quiet_NaN();
-  return std::span<const float>(poisoned_);
+  return StepOutput(poisoned_, vocab);
 }
 
 void EngineCore::fail_batch(const StepPlan& plan, const Status& status) {
@@ -339,6 +340,7 @@ void EngineCore::fill_batch(const StepPlan& plan) {
   batch_.sequences.clear();
   batch_.output_rows.clear();
   batch_.hidden_rows.clear();
+  sampling_.clear();
   for (const StepPlan::Item& item : plan.items) {
     const Sequence& sequence = *item.sequence;
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
@@ -352,7 +354,23 @@ void EngineCore::fill_batch(const StepPlan& plan) {
     std::vector<int64_t>& wanted = is_pooled(item) ? batch_.hidden_rows : batch_.output_rows;
     for (int64_t i = item.tokens - rows; i < item.tokens; ++i)
       wanted.push_back(first_row + i);
+    if (decoder_->samples_rows() && !is_pooled(item)) plan_sampling(item, rows);
   }
+}
+
+void EngineCore::plan_sampling(const StepPlan::Item& item, int64_t rows) {
+  const Sequence& sequence = *item.sequence;
+  const Answer& answer = answers_.at(sequence.id);
+  const Active& active = requests_.at(answer.request);
+  // Rows that score the prompt, beams, and the one row that all answers of a prompt begin with.
+  const bool is_forked = !active.is_reported && active.request.n > 1;
+  const bool is_sampled = item.is_last && !active.beam && !is_forked;
+  for (int64_t i = is_sampled ? 1 : 0; i < rows; ++i)
+    sampling_.add_on_host();
+  if (!is_sampled) return;
+  const SequenceView view{sequence.tokens, static_cast<size_t>(sequence.prompt_size())};
+  sampling_.add(answer.sampler, view, static_cast<uint64_t>(sequence.size()),
+                static_cast<size_t>(model().spec().vocab), scratch_.penalties);
 }
 
 // How many of an item's last rows are wanted: all from the first scored one on, or the last.

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "engine/cache_plan.h"
+#include "engine/device_sampling.h"
 #include "engine/engine_stats.h"
 #include "engine/fault.h"
 #include "engine/request.h"
@@ -109,20 +110,22 @@ class EngineCore {
   int64_t rope_class(int64_t prompt_size) const;
   void expire(const StepPlan& plan);
   void fill_batch(const StepPlan& plan);
-  Result<std::span<const float>> forward();
-  Result<std::span<const float>> forward_with_fault();
+  // What the device is to make of an item's output rows.
+  void plan_sampling(const StepPlan::Item& item, int64_t rows);
+  Result<StepOutput> forward();
+  Result<StepOutput> forward_with_fault();
   // A step that failed takes the requests of its batch with it, and no others.
   void fail_batch(const StepPlan& plan, const Status& status);
   static int64_t output_rows(const StepPlan::Item& item);
   bool is_pooled(const StepPlan::Item& item) const;
-  void deliver(const Delivery& delivery, std::span<const float> logits, size_t& row, Instant now);
+  void deliver(const Delivery& delivery, const StepOutput& output, size_t& row, Instant now);
   void pool(const Delivery& delivery, std::span<const float> hidden, Instant now);
   // False when a row is not made of numbers.
-  bool score_prompt(Sequence& sequence, Active& active, std::span<const float> logits, size_t row);
+  bool score_prompt(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
   void report_prompt(Active& active, const Sequence& sequence, Instant now);
-  void start_answers(Sequence& sequence, Active& active, std::span<const float> logits);
+  void start_answers(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
   // Draws, tells, appends or ends.
-  void sample(Sequence& sequence, Active& active, std::span<const float> logits);
+  void sample(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
   void collect_beam(Sequence& sequence, Active& active, std::span<const float> logits);
   void advance_beams(RequestId id, Active& active);
   void finish_beams(RequestId id, Active& active);
@@ -132,7 +135,6 @@ class EngineCore {
   // ... because the model computed something that is no number.
   void end_corrupted(RequestId id, std::string_view what);
   void count_step(int64_t tokens, double seconds);
-  std::span<const float> logits_row(std::span<const float> logits, size_t row) const;
 
   EngineOptions options_;
   int64_t context_;
@@ -146,6 +148,7 @@ class EngineCore {
   std::unordered_map<RequestId, Active> requests_;
   std::unordered_map<SequenceId, Answer> answers_;
   Batch batch_;
+  DeviceSampling sampling_;  // of its output rows; none where the device does not sample
   std::vector<Delivery> deliveries_;
   int64_t attempts_ = 0;         // steps, failed ones too
   std::vector<float> poisoned_;  // logits with a fault in them

@@ -16,6 +16,7 @@
 #include "kernels/cuda/cuda_inputs.h"
 #include "kernels/cuda/cuda_step.h"
 #include "kernels/cuda/matmul_library.h"
+#include "kernels/cuda/row_sampler.h"
 #include "kernels/ops.h"
 
 struct CUgraphExec_st;
@@ -51,6 +52,7 @@ class CudaOps final : public Ops {
   void add_scaled(float* y, const float* x, float factor, int64_t count) override;
   void copy_rows(RowList rows, const float* x, int64_t dim, float* out) override;
   void finish_logits(float* y, float scale, float cap, int64_t count) override;
+  Result<std::span<const RowSample>> sample(float* logits, int64_t vocab) override;
 
  private:
   explicit CudaOps(std::shared_ptr<CudaDevice> device);
@@ -107,6 +109,7 @@ class CudaOps final : public Ops {
   Sum sum_;
   std::optional<RotateOp> rotation_;
   std::unordered_map<const float*, Memory> constants_;
+  RowSampler sampler_;
   Memory attention_scratch_;
   Memory decoded_;  // a weight's numbers, for products of many tokens
   std::unique_ptr<MatMulLibrary> library_;
