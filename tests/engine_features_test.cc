@@ -16,6 +16,8 @@
 #include "api/text_engine.h"
 #include "engine/engine.h"
 #include "engine/engine_core.h"
+#include "engine/solo.h"
+#include "wanted_device.h"
 
 namespace ingot {
 namespace {
@@ -23,7 +25,9 @@ namespace {
 std::shared_ptr<const Model> tiny_model() {
   const auto checkpoint = Checkpoint::open(std::filesystem::path(INGOT_SOURCE_DIR) /
                                            "tests/oracle/models/public-llama-plain");
-  return *Model::load(*checkpoint, {});
+  ModelOptions options;
+  place_as_wanted(options);
+  return *Model::load(*checkpoint, options);
 }
 
 struct Heard final : public RequestSink {
@@ -31,7 +35,10 @@ struct Heard final : public RequestSink {
   bool on_token(int32_t choice, TokenId id, const PositionLogprobs* logprobs) override {
     ids.resize(std::max(ids.size(), static_cast<size_t>(choice) + 1));
     ids[static_cast<size_t>(choice)].push_back(id);
-    if (logprobs != nullptr) sum += logprobs->logprob;
+    if (logprobs != nullptr) {
+      sum += logprobs->logprob;
+      told.push_back(*logprobs);
+    }
     return true;
   }
   void on_embedding(std::span<const float> values) override {
@@ -45,6 +52,7 @@ struct Heard final : public RequestSink {
   std::vector<FinishReason> reasons;
   std::vector<float> embedding;
   double sum = 0;
+  std::vector<PositionLogprobs> told;
   std::optional<Status> end;
 };
 
@@ -107,6 +115,57 @@ TEST(Engine, ScoresTheEndOfAPromptAlikeWithItsBeginningFromTheCache) {
       ASSERT_EQ(part->prompt.logprobs[i].has_value(), static_cast<int64_t>(i) >= first);
       if (!part->prompt.logprobs[i]) continue;
       EXPECT_EQ(part->prompt.logprobs[i]->logprob, whole->prompt.logprobs[i]->logprob);
+    }
+  }
+}
+
+// Solo reads all logits and samples on the processor, wherever the model is.
+TEST(Engine, SamplesOnItsDeviceWhatSoloSamplesOnTheProcessor) {
+  const auto model = tiny_model();
+  EngineOptions options = small_options();
+  options.cache_type = KvCacheType::kF32;
+  options.has_prefix_cache = false;
+  auto core = *EngineCore::create(model, options);
+  auto solo = *Solo::create(model, {.threads = {.threads = 2}, .context = 128});
+  std::vector<SamplingParams> all(8);
+  all[0].temperature = 0;
+  all[1] = {.temperature = 1.5F, .top_k = 0, .top_p = 0.9F, .min_p = 0};
+  all[2] = {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0};
+  all[3] = {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0.02F};
+  all[4].repetition_penalty = 1.3F;
+  all[4].frequency_penalty = 0.4F;
+  all[4].logit_bias = {{7, 2.0F}, {9, -std::numeric_limits<float>::infinity()}};
+  all[5].allowed_token_ids = {5, 6, 7, 50, 51, 120};
+  all[6].typical_p = 0.8F;  // this and the next are no device's
+  all[7].mirostat = 2;
+  for (size_t i = 0; i < all.size(); ++i) {
+    EngineRequest request = request_of({1, 20, static_cast<TokenId>(30 + i)}, 40);
+    request.sampling = all[i];
+    request.sampling.seed = 40 + i;
+    request.sampling.logprobs = 5;
+    request.n = i % 2 == 0 ? 1 : 2;
+    const auto heard = run(*core, request);
+    ASSERT_TRUE(heard->end->is_ok()) << heard->end->message();
+    for (int32_t choice = 0; choice < request.n; ++choice) {
+      SoloRequest alone;
+      alone.prompt = request.prompt;
+      alone.max_tokens = 40;
+      alone.sampling = request.sampling;
+      alone.logprobs = 5;
+      alone.choice = static_cast<uint32_t>(choice);
+      const auto truth = solo->generate(alone);
+      ASSERT_TRUE(truth.is_ok()) << truth.status().message();
+      EXPECT_EQ(heard->ids[static_cast<size_t>(choice)], truth->ids) << "params " << i;
+      if (request.n > 1 || HasFailure()) continue;
+      ASSERT_EQ(heard->told.size(), truth->logprobs.size());
+      for (size_t t = 0; t < heard->told.size(); ++t) {
+        const PositionLogprobs& told = heard->told[t];
+        EXPECT_EQ(told.id, truth->logprobs[t].id);
+        EXPECT_NEAR(told.logprob, truth->logprobs[t].logprob, 1e-5);
+        ASSERT_EQ(told.top.size(), 5U);
+        for (size_t j = 0; j < 5; ++j)
+          EXPECT_EQ(told.top[j].id, truth->logprobs[t].top[j].id);
+      }
     }
   }
 }

@@ -351,17 +351,19 @@ void EngineCore::fill_batch(const StepPlan& plan) {
                                 .tables = sequence.tables,
                                 .rope_length = sequence.request.rope_length});
     const int64_t rows = output_rows(item);
-    std::vector<int64_t>& wanted = is_pooled(item) ? batch_.hidden_rows : batch_.output_rows;
+    const Answer& answer = answers_.at(sequence.id);
+    const Active& active = requests_.at(answer.request);
+    const bool wants_hidden = active.request.pooling.has_value();
+    std::vector<int64_t>& wanted = wants_hidden ? batch_.hidden_rows : batch_.output_rows;
     for (int64_t i = item.tokens - rows; i < item.tokens; ++i)
       wanted.push_back(first_row + i);
-    if (decoder_->samples_rows() && !is_pooled(item)) plan_sampling(item, rows);
+    if (decoder_->samples_rows() && !wants_hidden) plan_sampling(item, answer, active, rows);
   }
 }
 
-void EngineCore::plan_sampling(const StepPlan::Item& item, int64_t rows) {
+void EngineCore::plan_sampling(const StepPlan::Item& item, const Answer& answer,
+                               const Active& active, int64_t rows) {
   const Sequence& sequence = *item.sequence;
-  const Answer& answer = answers_.at(sequence.id);
-  const Active& active = requests_.at(answer.request);
   // Rows that score the prompt, beams, and the one row that all answers of a prompt begin with.
   const bool is_forked = !active.is_reported && active.request.n > 1;
   const bool is_sampled = item.is_last && !active.beam && !is_forked;

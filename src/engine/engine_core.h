@@ -111,7 +111,8 @@ class EngineCore {
   void expire(const StepPlan& plan);
   void fill_batch(const StepPlan& plan);
   // What the device is to make of an item's output rows.
-  void plan_sampling(const StepPlan::Item& item, int64_t rows);
+  void plan_sampling(const StepPlan::Item& item, const Answer& answer, const Active& active,
+                     int64_t rows);
   Result<StepOutput> forward();
   Result<StepOutput> forward_with_fault();
   // A step that failed takes the requests of its batch with it, and no others.
