@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <semaphore>
 #include <thread>
@@ -168,6 +171,102 @@ TEST(Engine, SamplesOnItsDeviceWhatSoloSamplesOnTheProcessor) {
       }
     }
   }
+}
+
+// Writes down what it hears; wants so many tokens of an answer.
+class Scribe final : public RequestSink {
+ public:
+  explicit Scribe(size_t wanted) : wanted_(wanted) {}
+  void on_prompt(const PromptReport& report) override {
+    heard.push_back(fmt::format("prompt {}", report.tokens));
+  }
+  bool on_token(int32_t choice, TokenId id, const PositionLogprobs* logprobs) override {
+    heard.push_back(fmt::format("{} {} {}", choice, id, logprobs->logprob));
+    return ++tokens_[choice] < wanted_;
+  }
+  void on_finish(int32_t choice, FinishReason reason) override {
+    heard.push_back(fmt::format("{} {}", choice, to_string(reason)));
+  }
+  void on_end(const Status& status) override {
+    heard.push_back(fmt::format("end {}", status.message()));
+  }
+
+  std::vector<std::string> heard;
+
+ private:
+  size_t wanted_;
+  std::map<int32_t, size_t> tokens_;
+};
+
+std::vector<std::vector<std::string>> write_down(bool tells_late, Fault fault) {
+  EngineOptions options = small_options();
+  options.tells_late = tells_late;
+  options.fault = fault;
+  auto core = *EngineCore::create(tiny_model(), options);
+  std::vector<std::shared_ptr<Scribe>> scribes;
+  const auto add = [&](size_t wanted, int64_t max_tokens, int32_t n, int64_t timeout) {
+    const auto id = static_cast<TokenId>(scribes.size());
+    EngineRequest request = request_of({1, 20, 30 + id}, max_tokens);
+    request.sampling.temperature = 1;
+    request.sampling.logprobs = 0;
+    request.sampling.eos_ids = {4, 5, 6, 7, 8, 9};  // some end by themselves
+    request.n = n;
+    if (timeout > 0) request.timeout = std::chrono::nanoseconds(timeout);
+    scribes.push_back(std::make_shared<Scribe>(wanted));
+    EXPECT_TRUE(core->add(id, request, scribes.back(), Instant(0)).is_ok());
+  };
+  for (const size_t wanted : {1, 2, 3, 5, 100}) {
+    for (const int64_t max_tokens : {0, 1, 2, 5, 30})
+      add(wanted, max_tokens, max_tokens == 30 ? 3 : 1, 0);
+    add(wanted, 30, 2, 3);
+    add(wanted, 30, 1, 6);
+    add(wanted, 30, 2, 0);  // cancelled
+  }
+  for (int64_t step = 1; core->has_work(); ++step) {
+    core->step(Instant(step));
+    if (step != 4) continue;
+    for (size_t i = 7; i < scribes.size(); i += 8)
+      core->cancel(static_cast<RequestId>(i));
+  }
+  std::vector<std::vector<std::string>> all;
+  for (const auto& scribe : scribes) {
+    std::ranges::stable_sort(scribe->heard, {}, [](const std::string& line) {
+      // Answers side by side may be told of in any order, as long as each hears its own in order.
+      return std::isdigit(static_cast<unsigned char>(line[0])) ? line[0]
+                                                               : (line[0] == 'p' ? 0 : 127);
+    });
+    all.push_back(scribe->heard);
+  }
+  return all;
+}
+
+TEST(Engine, WhoIsToldLateHearsTheSame) {
+  EXPECT_EQ(write_down(false, {}), write_down(true, {}));
+  // Who has had enough before a step fails has ended well.
+  for (const int64_t at : {2, 3, 4}) {
+    const Fault fault{Fault::Kind::kStepFail, at};
+    EXPECT_EQ(write_down(false, fault), write_down(true, fault)) << at;
+  }
+}
+
+TEST(Engine, WhoIsToldLateAndPausedHearsAllThereIs) {
+  EngineOptions options = small_options();
+  options.tells_late = true;
+  auto core = *EngineCore::create(tiny_model(), options);
+  const auto heard = std::make_shared<Heard>();
+  ASSERT_TRUE(core->add(1, request_of({1, 20, 30}, 20), heard, Instant(0)).is_ok());
+  core->step(Instant(1));
+  core->step(Instant(2));
+  core->pause(1);
+  ASSERT_TRUE(core->can_step());
+  EXPECT_FALSE(core->step(Instant(3)));
+  EXPECT_FALSE(core->can_step());
+  ASSERT_EQ(heard->ids.size(), 1U);
+  EXPECT_EQ(heard->ids[0].size(), 2U);
+  core->resume(1);
+  for (int64_t step = 4; core->has_work(); ++step)
+    core->step(Instant(step));
+  EXPECT_EQ(heard->ids[0].size(), 20U);
 }
 
 TEST(Engine, BeamSearchFindsAtLeastWhatGreedyFinds) {

@@ -139,6 +139,10 @@ void EngineCore::sample(Sequence& sequence, Active& active, const StepOutput& ou
                    ? sampled->logprobs
                    : position_logprobs(output.logits(row), *token, *best, scratch_.candidates);
   }
+  if (tells_late_ && sequence.size() + 1 < sequence.request.max_length) {
+    untold_.push_back({sequence.id, *token, std::move(logprobs)});
+    return scheduler_->append(sequence, *token);
+  }
   const bool goes_on =
       active.sink->on_token(answer.choice, *token, logprobs ? &*logprobs : nullptr);
   if (!goes_on) return end_answer(sequence, active, FinishReason::kStop);
@@ -229,6 +233,7 @@ void EngineCore::expire(const StepPlan& plan) {
 }
 
 void EngineCore::cancel(RequestId id) {
+  settle();
   const auto it = requests_.find(id);
   if (it == requests_.end()) return;
   for (const SequenceId sequence : it->second.sequences)
@@ -252,6 +257,7 @@ void EngineCore::resume(RequestId id) {
 }
 
 void EngineCore::end_request(RequestId id, const Status& status) {
+  tell_rest(id);
   const auto node = requests_.extract(id);
   if (node.empty()) return;
   for (const SequenceId sequence : node.mapped().sequences) {
@@ -269,6 +275,7 @@ void EngineCore::end_corrupted(RequestId id, std::string_view what) {
 }
 
 void EngineCore::cancel_all(const Status& status) {
+  settle();
   while (!requests_.empty())
     end_request(requests_.begin()->first, status);
 }

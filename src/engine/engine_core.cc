@@ -164,6 +164,7 @@ EngineCore::EngineCore(std::shared_ptr<const Model> model, const EngineOptions& 
       scratch_(model->targets()) {
   decoder_ = std::make_unique<Decoder>(
       *Decoder::create(std::move(model), Exec(pool_), options.cache_type));
+  tells_late_ = options.tells_late || decoder_->samples_rows();
 }
 
 EngineCore::~EngineCore() {
@@ -260,13 +261,18 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
 bool EngineCore::step(Instant now) {
   Stopwatch whole;
   Stopwatch watch;
+  if (scheduler_->next_deadline() <= now) settle();  // who has stopped does not expire
   const StepPlan plan = scheduler_->plan_step(now);
   expire(plan);
-  if (plan.items.empty()) return false;
+  if (plan.items.empty()) {
+    settle();
+    return false;
+  }
   fill_batch(plan);
   stats_.times.plan += watch.lap();
 
   const Result<StepOutput> output = forward();
+  tell_untold();  // where there was nothing to wait for
   stats_.times.forward += watch.lap();
   if (!output.is_ok()) {
     fail_batch(plan, output.status());
@@ -277,6 +283,7 @@ bool EngineCore::step(Instant now) {
   for (const StepPlan::Item& item : plan.items)
     deliveries_.push_back({item.sequence->id, output_rows(item), item.is_last, is_pooled(item)});
   scheduler_->commit(plan);
+  end_stopped();
   size_t row = 0;
   std::span<const float> hidden = decoder_->hidden_states();
   for (const Delivery& delivery : deliveries_) {
@@ -297,7 +304,8 @@ Result<StepOutput> EngineCore::forward() {
   ++attempts_;
   const Fault& fault = options_.fault;
   const bool is_due = fault.kind != Fault::Kind::kNone && attempts_ >= fault.at;
-  return is_due ? forward_with_fault() : decoder_->forward(batch_, cache_, sampling_.rows());
+  if (is_due) return forward_with_fault();
+  return decoder_->forward(batch_, cache_, sampling_.rows(), [this] { tell_untold(); });
 }
 
 Result<StepOutput> EngineCore::forward_with_fault() {
@@ -322,6 +330,7 @@ void EngineCore::fail_batch(const StepPlan& plan, const Status& status) {
   std::vector<RequestId> requests;
   for (const StepPlan::Item& item : plan.items)
     requests.push_back(answers_.at(item.sequence->id).request);
+  end_stopped();
   for (const RequestId id : requests)  // some more than once: the second time it is unknown
     end_request(id, status);
 }

@@ -38,7 +38,8 @@ struct EngineOptions {
   uint64_t host_cache_bytes = 0;     // second tier; 0: none
   std::string disk_cache_directory;  // third tier; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;
-  Fault fault;  // for tests
+  Fault fault;              // for tests
+  bool tells_late = false;  // for tests: as where the device samples, see engine_tell.cc
 };
 
 // Engine thread only.
@@ -65,7 +66,7 @@ class EngineCore {
 
   bool has_work() const { return scheduler_->has_work(); }
   // False when step() would do nothing before `next_deadline()`.
-  bool can_step() const { return scheduler_->can_step(); }
+  bool can_step() const { return !untold_.empty() || scheduler_->can_step(); }
   Instant next_deadline() const { return scheduler_->next_deadline(); }
   EngineStats stats() const;
   int64_t context() const { return context_; }
@@ -101,6 +102,12 @@ class EngineCore {
     bool is_last;    // the last of them is for sampling
     bool is_pooled;  // hidden states are wanted, not logits
   };
+  // A token that its sink has not heard of yet.
+  struct Untold {
+    SequenceId sequence;
+    TokenId token;
+    std::optional<PositionLogprobs> logprobs;
+  };
   class CacheMemory;
 
   EngineCore(std::shared_ptr<const Model> model, const EngineOptions& options, int64_t context,
@@ -127,6 +134,12 @@ class EngineCore {
   void start_answers(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
   // Draws, tells, appends or ends.
   void sample(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
+  // Hands out tokens whose sinks were not told yet, see engine_tell.cc; and ends the answers of
+  // those that want no more, which must not be while a plan has them.
+  void tell_untold();
+  void end_stopped();
+  void settle();
+  void tell_rest(RequestId id);
   void collect_beam(Sequence& sequence, Active& active, std::span<const float> logits);
   void advance_beams(RequestId id, Active& active);
   void finish_beams(RequestId id, Active& active);
@@ -151,8 +164,11 @@ class EngineCore {
   Batch batch_;
   DeviceSampling sampling_;  // of its output rows; none where the device does not sample
   std::vector<Delivery> deliveries_;
-  int64_t attempts_ = 0;         // steps, failed ones too
-  std::vector<float> poisoned_;  // logits with a fault in them
+  bool tells_late_ = false;
+  std::vector<Untold> untold_;       // at most one a sequence
+  std::vector<SequenceId> stopped_;  // whose sinks said so
+  int64_t attempts_ = 0;             // steps, failed ones too
+  std::vector<float> poisoned_;      // logits with a fault in them
   EngineStats stats_;
 };
 

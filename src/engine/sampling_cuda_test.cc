@@ -71,7 +71,8 @@ class SamplingCuda : public ::testing::Test {
     gpu_->begin(step);
     float* logits = gpu_->buffer(Buffer::kLogits, std::ssize(logits_));
     gpu_->write(logits, logits_);
-    const auto samples = gpu_->sample(logits, static_cast<int64_t>(vocab_));
+    gpu_->start_sampling(logits, static_cast<int64_t>(vocab_));
+    const auto samples = gpu_->samples();
     ASSERT_TRUE(samples.is_ok()) << samples.status().message();
     ASSERT_EQ(samples->size(), rows_);
     samples_.assign(samples->begin(), samples->end());

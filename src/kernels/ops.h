@@ -146,11 +146,10 @@ class Ops {
   // y *= scale, then y = cap * tanh(y / cap) where cap is not 0.
   virtual void finish_logits(float* y, float scale, float cap, int64_t count) = 0;
   // Samples the step's output rows as its `sampling` says, from logits [output rows, vocab], which
-  // are there afterwards as before. Waits. One sample a row, valid until the next step; none at all
-  // where a device cannot.
-  virtual Result<std::span<const RowSample>> sample(float*, int64_t) {
-    return std::span<const RowSample>();
-  }
+  // are there afterwards as before.
+  virtual void start_sampling(float* /*logits*/, int64_t /*vocab*/) {}
+  // Waits for it. One sample a row, valid until the next step; none at all where a device cannot.
+  virtual Result<std::span<const RowSample>> samples() { return std::span<const RowSample>(); }
 };
 
 }  // namespace ingot

@@ -102,20 +102,22 @@ Status Decoder::go_to(bool is_on_device) {
 }
 
 Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCache& cache) {
-  INGOT_TRY(const StepOutput output, forward(batch, cache, {}));
+  INGOT_TRY(const StepOutput output, forward(batch, cache, {}, {}));
   return output.all_logits();
 }
 
 Result<StepOutput> Decoder::forward(const Batch& batch, const KvCache& cache,
-                                    std::span<const RowSampling> sampling) {
+                                    std::span<const RowSampling> sampling,
+                                    const std::function<void()>& meanwhile) {
   INGOT_CHECK(sampling.empty() || sampling.size() == batch.output_rows.size());
-  if (model_->is_all_on_device()) return run(batch, cache, sampling);
+  if (model_->is_all_on_device()) return run(batch, cache, sampling, meanwhile);
   const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
-  return run(batch, cache, sampling);
+  return run(batch, cache, sampling, meanwhile);
 }
 
 Result<StepOutput> Decoder::run(const Batch& batch, const KvCache& cache,
-                                std::span<const RowSampling> sampling) {
+                                std::span<const RowSampling> sampling,
+                                const std::function<void()>& meanwhile) {
   begin(batch, cache, sampling);
   hidden_states_ = {};
   const auto outputs = std::ssize(batch.output_rows);
@@ -128,14 +130,14 @@ Result<StepOutput> Decoder::run(const Batch& batch, const KvCache& cache,
       compute_logits(outputs);
       ops_->end_pass();
     }
-    INGOT_TRY(const StepOutput output, take_output(outputs, sampling));
+    INGOT_TRY(const StepOutput output, take_output(outputs, sampling, meanwhile));
     INGOT_TRY(model_->checkpoint().check_intact());
     return output;
   }
   INGOT_TRY(walk(cache));
   INGOT_TRY(go_to(model_->is_head_on_device()));
   compute_logits(outputs);
-  INGOT_TRY(const StepOutput output, take_output(outputs, sampling));
+  INGOT_TRY(const StepOutput output, take_output(outputs, sampling, meanwhile));
   if (!batch.hidden_rows.empty()) {
     const float* wanted = select(RowList::kHidden, std::ssize(batch.hidden_rows), Buffer::kWanted);
     const size_t count = batch.hidden_rows.size() * static_cast<size_t>(model_->spec().hidden);
@@ -421,11 +423,14 @@ Result<std::span<const float>> Decoder::view_logits(int64_t rows) {
   return ops_->view(ops_->buffer(Buffer::kLogits, count), static_cast<size_t>(count));
 }
 
-Result<StepOutput> Decoder::take_output(int64_t rows, std::span<const RowSampling> sampling) {
+Result<StepOutput> Decoder::take_output(int64_t rows, std::span<const RowSampling> sampling,
+                                        const std::function<void()>& meanwhile) {
   const int64_t vocab = model_->spec().vocab;
   std::span<const RowSample> samples;
   if (!sampling.empty()) {
-    INGOT_TRY(samples, ops_->sample(ops_->buffer(Buffer::kLogits, rows * vocab), vocab));
+    ops_->start_sampling(ops_->buffer(Buffer::kLogits, rows * vocab), vocab);
+    if (meanwhile) meanwhile();
+    INGOT_TRY(samples, ops_->samples());
   }
   if (samples.empty()) {
     INGOT_TRY(const std::span<const float> logits, view_logits(rows));

@@ -39,8 +39,11 @@ class Decoder {
   // The same, with the tokens of output rows chosen where their logits lie: one of `sampling` for
   // each. Rows that were not sampled there have their logits. Where samples_rows() is false none
   // is.
+  // `meanwhile` is called when a device has all of the step to do, before its end is awaited; not
+  // at all where nothing is sampled.
   Result<StepOutput> forward(const Batch& batch, const KvCache& cache,
-                             std::span<const RowSampling> sampling);
+                             std::span<const RowSampling> sampling,
+                             const std::function<void()>& meanwhile);
   bool samples_rows() const { return model_->is_head_on_device(); }
   // After forward(): what the head would see of the batch's hidden rows, behind the final norm,
   // [hidden_rows, hidden]; valid until the next call.
@@ -63,7 +66,8 @@ class Decoder {
  private:
   Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type);
   Result<StepOutput> run(const Batch& batch, const KvCache& cache,
-                         std::span<const RowSampling> sampling);
+                         std::span<const RowSampling> sampling,
+                         const std::function<void()>& meanwhile);
   // Embedding and layers.
   Status walk(const KvCache& cache);
   // What of a step does not depend on where it runs; begins it on every device of the model.
@@ -83,7 +87,8 @@ class Decoder {
   float* select(RowList list, int64_t rows, Buffer into);
   void compute_logits(int64_t rows);
   Result<std::span<const float>> view_logits(int64_t rows);
-  Result<StepOutput> take_output(int64_t rows, std::span<const RowSampling> sampling);
+  Result<StepOutput> take_output(int64_t rows, std::span<const RowSampling> sampling,
+                                 const std::function<void()>& meanwhile);
   float* buffer(Buffer which, int64_t cols) const { return ops_->buffer(which, rows_ * cols); }
 
   std::shared_ptr<const Model> model_;

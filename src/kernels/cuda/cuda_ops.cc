@@ -437,9 +437,15 @@ void CudaOps::finish_logits(float* y, float scale, float cap, int64_t count) {
   cuda::finish_logits(y, scale, cap, count, stream_);
 }
 
-Result<std::span<const RowSample>> CudaOps::sample(float* logits, int64_t vocab) {
+void CudaOps::start_sampling(float* logits, int64_t vocab) {
+  if (!status_.is_ok()) return;
+  flush();
+  keep(sampler_.start(logits, vocab, stream_));
+}
+
+Result<std::span<const RowSample>> CudaOps::samples() {
   INGOT_TRY(finish());
-  return sampler_.run(logits, vocab, stream_);
+  return sampler_.finish(stream_);
 }
 
 }  // namespace ingot::cuda

@@ -52,7 +52,8 @@ class CudaOps final : public Ops {
   void add_scaled(float* y, const float* x, float factor, int64_t count) override;
   void copy_rows(RowList rows, const float* x, int64_t dim, float* out) override;
   void finish_logits(float* y, float scale, float cap, int64_t count) override;
-  Result<std::span<const RowSample>> sample(float* logits, int64_t vocab) override;
+  void start_sampling(float* logits, int64_t vocab) override;
+  Result<std::span<const RowSample>> samples() override;
 
  private:
   explicit CudaOps(std::shared_ptr<CudaDevice> device);

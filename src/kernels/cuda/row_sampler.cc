@@ -146,8 +146,8 @@ SamplingPass RowSampler::pass_of(float* logits, int64_t vocab) const {
           .host_reports = reinterpret_cast<RowReport*>(host_reports_.data())};
 }
 
-Result<std::span<const RowSample>> RowSampler::run(float* logits, int64_t vocab, Stream stream) {
-  if (plans_.empty()) return std::span<const RowSample>(samples_);
+Status RowSampler::start(float* logits, int64_t vocab, Stream stream) {
+  if (plans_.empty()) return Status::ok();
   INGOT_CHECK(shortest_mask_ >= (static_cast<size_t>(vocab) + 31) / 32);
   INGOT_TRY(reserve(vocab));
   SamplingPass pass = pass_of(logits, vocab);
@@ -167,9 +167,14 @@ Result<std::span<const RowSample>> RowSampler::run(float* logits, int64_t vocab,
     weigh_rows(pass, stream);
     search_rows(pass, stream);
   }
-  INGOT_TRY(to_status(cudaGetLastError(), "sampling on the GPU"));
-  INGOT_TRY(to_status(cudaStreamSynchronize(stream), "a step of the GPU"));
-  take(samples_);
+  return to_status(cudaGetLastError(), "sampling on the GPU");
+}
+
+Result<std::span<const RowSample>> RowSampler::finish(Stream stream) {
+  if (!plans_.empty()) {
+    INGOT_TRY(to_status(cudaStreamSynchronize(stream), "a step of the GPU"));
+    take(samples_);
+  }
   return std::span<const RowSample>(samples_);
 }
 

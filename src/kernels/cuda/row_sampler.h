@@ -18,9 +18,10 @@ class RowSampler {
  public:
   // Queues the copy of what the rows want. What was sent before must have arrived.
   Status begin(std::span<const RowSampling> rows, Stream stream);
-  // Samples those rows of logits [rows, vocab], which are changed meanwhile, and waits. One sample
-  // a row; valid until the next begin().
-  Result<std::span<const RowSample>> run(float* logits, int64_t vocab, Stream stream);
+  // Queues the sampling of those rows of logits [rows, vocab], which are changed meanwhile.
+  Status start(float* logits, int64_t vocab, Stream stream);
+  // Waits for it. One sample a row; valid until the next begin().
+  Result<std::span<const RowSample>> finish(Stream stream);
 
  private:
   // Lists the rows in the order of passes: those that are searched, greedy ones, then reports.

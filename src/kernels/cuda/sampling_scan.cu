@@ -13,8 +13,8 @@ constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 constexpr int kJoinThreads = 128;
 // Enough to fill a large device several times, without runs so short that joining them costs more.
-constexpr int32_t kWantedThreadBlocks = 1056;
-constexpr int32_t kShortestRun = 4096;
+constexpr int32_t kWantedThreadBlocks = 4096;
+constexpr int32_t kShortestRun = 2048;
 
 // The largest of a run, and whether all of it are numbers below plus infinity.
 struct Best {
