@@ -51,6 +51,7 @@ void RowSampler::add_row(const RowSampling& wanted, size_t row, RowKind kind) {
   }
   INGOT_CHECK(wanted.top_k >= 0 && wanted.top_k <= kMostDeviceTopK);
   plan.top_k = wanted.top_k;
+  if (kind == RowKind::kDrawn && wanted.top_k == 0) has_sums_ = true;
   plan.top_p_scale = wanted.top_p_scale;
   plan.scale = wanted.scale;
   plan.top_p = wanted.top_p;
@@ -63,6 +64,7 @@ void RowSampler::plan(std::span<const RowSampling> rows) {
   edits_.clear();
   masks_.clear();
   shortest_mask_ = std::numeric_limits<size_t>::max();
+  has_sums_ = false;
   for (const RowKind kind : {RowKind::kDrawn, RowKind::kGreedy}) {
     for (size_t row = 0; row < rows.size(); ++row) {
       const bool is_greedy = kind == RowKind::kGreedy;
@@ -153,10 +155,8 @@ Status RowSampler::start(float* logits, int64_t vocab, Stream stream) {
   SamplingPass pass = pass_of(logits, vocab);
   if (!edits_.empty()) apply_edits(pass, stream);
   scan_rows(pass, stream);
-  if (pass.searched > 0) {
-    weigh_rows(pass, stream);
-    search_rows(pass, stream);
-  }
+  if (has_sums_) weigh_rows(pass, stream);
+  if (pass.searched > 0) search_rows(pass, stream);
   if (!edits_.empty()) undo_edits(pass, stream);
   // Logprobs are of the logits as they were.
   const auto reports = static_cast<int32_t>(plans_.size()) - sampled_;

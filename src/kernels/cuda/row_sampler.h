@@ -36,7 +36,8 @@ class RowSampler {
   std::vector<uint32_t> masks_;
   size_t shortest_mask_ = 0;  // in words
   int32_t searched_ = 0;
-  int32_t sampled_ = 0;  // plans of the first pass; reports are behind them
+  bool has_sums_ = false;  // of whole rows, that a search needs
+  int32_t sampled_ = 0;    // plans of the first pass; reports are behind them
   int32_t parts_ = 1;
   PinnedMemory sent_host_;
   Memory sent_;
