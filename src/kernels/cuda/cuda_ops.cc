@@ -291,7 +291,11 @@ void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs)
 
 Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs) {
   const Weight& first = weight_of(*outputs.front().linear);
-  INGOT_TRY(const PreparedInput x, inputs.get(form_of(first.facts), first, stream_));
+  // Inputs that a checkpoint wants in codes stay so.
+  const bool is_decoded = first.facts.is_panels && inputs.tokens() > kTileTokens &&
+                          !is_batch_invariant_ && !first.facts.input.rounds();
+  const InputForm form = is_decoded ? InputForm::kF16 : form_of(first.facts);
+  INGOT_TRY(const PreparedInput x, inputs.get(form, first, stream_));
   LinearParts parts{};
   parts.count = static_cast<int32_t>(outputs.size());
   parts.cols = first.facts.cols;
@@ -309,12 +313,14 @@ Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs
                      .y_stride = outputs[i].y_stride,
                      .rows = static_cast<int32_t>(weight.facts.rows)};
   }
-  if (first.facts.is_panels) {
-    const LinearScratch scratch = linear_scratch(parts, x.bytes.tokens);
+  if (is_decoded) {
+    const LinearScratch scratch = linear_scratch(parts, x.floats.tokens);
     INGOT_TRY(grow(linear_partials_, scratch.partials));
     INGOT_TRY(grow_zeros(linear_counters_, scratch.counters));
     parts.partials = reinterpret_cast<float*>(linear_partials_.data());
     parts.counters = reinterpret_cast<uint32_t*>(linear_counters_.data());
+    linear_decoded(first.facts.packing, parts, x.floats, stream_);
+  } else if (first.facts.is_panels) {
     linear_panels(first.facts.packing, parts, x.bytes, stream_);
   } else {
     linear_rows(first.facts.type, parts, x.floats, stream_);

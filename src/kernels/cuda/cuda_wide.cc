@@ -10,7 +10,7 @@ namespace {
 
 // From so many tokens on the library's products are faster than our kernels: where weights are
 // decoded first, and where they are multiplied as they are.
-constexpr int64_t kWideTokens = 65;
+constexpr int64_t kWideTokens = 257;
 constexpr int64_t kWideTokensPlain = 9;
 
 const float* floats_of(const Memory& memory) {

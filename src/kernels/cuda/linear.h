@@ -69,11 +69,11 @@ struct LinearParts {
   float scale;          // of all outputs, before the bias
   const float* shifts;  // [tokens] or null: times row_sums, taken off every output
   const float* row_sums[kMostParts];
-  float* partials;     // linear_scratch() of it, of panels
+  float* partials;     // linear_scratch() of it, for linear_decoded()
   uint32_t* counters;  // and of zeros, which are zeros again afterwards
 };
 
-// Bytes that linear_panels() needs beside its inputs and outputs.
+// Bytes that linear_decoded() needs beside its inputs and outputs.
 struct LinearScratch {
   size_t partials;
   size_t counters;
@@ -81,6 +81,8 @@ struct LinearScratch {
 LinearScratch linear_scratch(const LinearParts& parts, int32_t tokens);
 
 void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream);
+// The same weights, decoded to f16 on the way, by inputs in f16: faster for more than a few tokens.
+void linear_decoded(Packing packing, const LinearParts& parts, const FloatInput& x, Stream stream);
 // Weights of floats, rows of `type`, by inputs in f32 (exact products, f32 sums), or in the type
 // that tensor cores take with them: f16 for f16 and e4m3, bf16 for bf16.
 void linear_rows(ElementType type, const LinearParts& parts, const FloatInput& x, Stream stream);

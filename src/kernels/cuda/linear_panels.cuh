@@ -11,7 +11,7 @@
 
 namespace ingot::cuda {
 
-// Block 0 of a tile of tokens in the arrays of ByteInput, or of one that was copied from there.
+// A block of a tile of tokens, whose arrays are given.
 template <class Facts>
 __device__ inline TileInput tile_input(const int8_t* codes, const float* scales,
                                        const int16_t* sums, int block) {
@@ -34,13 +34,17 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   const int warp = threadIdx.x / 32;
   const auto distance = static_cast<int>(gridDim.x);
   PanelFetch<kPacking> weights(parts, blockIdx.x, distance, stages, barriers);
-  const int16_t* code_sums = Facts::kInHalves ? x.sums16 : x.sums32;
+  const auto tile = static_cast<int64_t>(blockIdx.y);
+  constexpr int kSums = Facts::kInHalves ? 2 : 1;
+  const int8_t* codes = x.codes + tile * x.runs * 256;
+  const float* scales = x.scales + tile * x.groups * 8;
+  const int16_t* code_sums = (Facts::kInHalves ? x.sums16 : x.sums32) + tile * x.runs * kSums * 8;
   wait_for_inputs();
 
   for (int panel = blockIdx.x; panel < weights.panels(); panel += distance) {
     float total[1][4] = {};
     for (int block = warp; block < weights.blocks(); block += kPanelWarps) {
-      const TileInput in[1] = {tile_input<Facts>(x.codes, x.scales, code_sums, block)};
+      const TileInput in[1] = {tile_input<Facts>(codes, scales, code_sums, block)};
       const std::byte* base = weights.wait();
       const int count = weights.runs() - block * 8;
       if (count >= 8) {
@@ -53,7 +57,8 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
     if (panel + distance >= weights.panels()) let_next_begin();
     sums.put(total);
     __syncthreads();
-    sums.write(parts, find_tile(parts, panel, kRowsOfTile), 0, x.tokens);
+    sums.write(parts, find_tile(parts, panel, kRowsOfTile), static_cast<int>(tile) * kTileTokens,
+               x.tokens);
     __syncthreads();
   }
 }
@@ -64,8 +69,9 @@ void launch_panels(const LinearParts& parts, const ByteInput& x, Stream stream) 
   constexpr size_t kShared = PanelFetch<kPacking>::kSharedBytes;
   const auto panels = static_cast<unsigned>(tiles_of(parts, kRowsOfTile));
   const unsigned room = resident_blocks(kernel, 32 * kPanelWarps, kShared);
-  launch_early(kernel, {dim3(panels < room ? panels : room), 32 * kPanelWarps, kShared}, stream,
-               parts, x);
+  const auto tiles = static_cast<unsigned>((x.tokens + kTileTokens - 1) / kTileTokens);
+  launch_early(kernel, {dim3(panels < room ? panels : room, tiles), 32 * kPanelWarps, kShared},
+               stream, parts, x);
 }
 
 }  // namespace ingot::cuda

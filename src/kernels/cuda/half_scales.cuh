@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codes of a panel decoded to f16 in registers: weight = (code - offset) * scale + min, in units of
+// 1 / kWeightUnit so that scales of small weights do not become denormal.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "kernels/cuda/panel_rows.cuh"
+#include "kernels/cuda/panel_scales.cuh"
+
+namespace ingot::cuda {
+
+inline constexpr float kWeightUnit = 64;
+
+__device__ inline __half2 as_halves(uint32_t bits) {
+  return *reinterpret_cast<const __half2*>(&bits);
+}
+__device__ inline uint32_t as_bits(__half2 halves) {
+  return *reinterpret_cast<const uint32_t*>(&halves);
+}
+
+// Of the two rows of a lane for one run, each number twice.
+struct RunScales {
+  __half2 scale[2];
+  __half2 min[2];
+  __half2 offset[2];  // taken off 1024 + code
+
+  __device__ void set_scale(__half2 rows) {
+    scale[0] = __low2half2(rows);
+    scale[1] = __high2half2(rows);
+  }
+  __device__ void set_min(__half2 rows) {
+    min[0] = __low2half2(rows);
+    min[1] = __high2half2(rows);
+  }
+};
+
+template <Packing kPacking>
+struct DecodeFacts : PackingFacts<kPacking> {
+  using Facts = PackingFacts<kPacking>;
+  static constexpr bool kHasMins = Facts::kInBlocks
+                                       ? BlockScale<kPacking>::kHasMins
+                                       : Facts::kInfo.form == ScaleForm::kHalvesAndMins;
+  // Levels are signed bytes, which are shifted to be read as codes.
+  static constexpr float kOffset = 1024.0f + (Facts::kHasLevels ? 128.0f : Facts::kInfo.offset);
+};
+
+// A block's whole scales times its float ones. Lane (g, t) makes those of runs 2t and 2t + 1; of()
+// asks the lane that has a run's.
+template <Packing kPacking>
+class BlockHalves {
+  using Facts = DecodeFacts<kPacking>;
+  using Scale = BlockScale<kPacking>;
+  static constexpr int kSets = Facts::kInHalves ? 2 : 1;  // groups of a run
+
+ public:
+  __device__ void load(const std::byte* block, int g, int t) {
+    const float first = Scale::float_scale(block, 2 * g) * kWeightUnit;
+    const float second = Scale::float_scale(block, 2 * g + 1) * kWeightUnit;
+    [[maybe_unused]] float first_min = 0;
+    [[maybe_unused]] float second_min = 0;
+    if constexpr (Facts::kHasMins) {
+      first_min = -Scale::float_min_scale(block, 2 * g) * kWeightUnit;
+      second_min = -Scale::float_min_scale(block, 2 * g + 1) * kWeightUnit;
+    }
+#pragma unroll
+    for (int i = 0; i < kSets; ++i) {
+      PairScales<kPacking> pair;
+      pair.load(block, Facts::kInHalves ? 2 * t + i : t, g);
+#pragma unroll
+      for (int k = 0; k < 2; ++k) {
+        // Of run 2t + k; or of run 2t + i, its half k.
+        __half2& scale = Facts::kInHalves ? scales_[i][k] : scales_[k][0];
+        __half2& min = Facts::kInHalves ? mins_[i][k] : mins_[k][0];
+        scale = __floats2half2_rn(first * static_cast<float>(pair.whole[0][k]),
+                                  second * static_cast<float>(pair.whole[1][k]));
+        if constexpr (Facts::kHasMins) {
+          min = __floats2half2_rn(
+              first_min * static_cast<float>((pair.mins >> (8 * k)) & 0xFF),
+              second_min * static_cast<float>((pair.mins >> (8 * k + 16)) & 0xFF));
+        }
+      }
+    }
+  }
+
+  __device__ void of(int run, int g, int t, RunScales& to) const {
+    const int lane = g * 4 + run / 2;
+    to.set_scale(ask(scales_[run % 2], lane, t));
+    if constexpr (Facts::kHasMins) to.set_min(ask(mins_[run % 2], lane, t));
+    to.offset[0] = to.offset[1] = __float2half2_rn(-Facts::kOffset);
+  }
+
+ private:
+  static __device__ __half2 ask(const __half2 (&own)[kSets], int lane, int t) {
+    const uint32_t first = __shfl_sync(0xFFFFFFFF, as_bits(own[0]), lane);
+    if constexpr (Facts::kInHalves) {
+      const uint32_t second = __shfl_sync(0xFFFFFFFF, as_bits(own[1]), lane);
+      return as_halves(t < 2 ? first : second);
+    }
+    return as_halves(first);
+  }
+
+  __half2 scales_[2][kSets];  // [run][half]: row 2g and row 2g + 1
+  __half2 mins_[2][kSets];
+};
+
+// Scales of groups, as they lie before the codes.
+template <Packing kPacking>
+class GroupHalves {
+  using Facts = DecodeFacts<kPacking>;
+
+ public:
+  __device__ void load(const std::byte* block, int, int) { block_ = block; }
+  __device__ void of(int run, int g, int t, RunScales& to) const {
+    constexpr ScaleForm kForm = Facts::kInfo.form;
+    const std::byte* scales = block_ + run * Facts::kInfo.scale_bytes;
+    to.offset[0] = to.offset[1] = __float2half2_rn(-Facts::kOffset);
+    if constexpr (kForm == ScaleForm::kHalves || kForm == ScaleForm::kHalvesAndMins) {
+      const __half2 unit = __float2half2_rn(kWeightUnit);
+      to.set_scale(__hmul2(as_halves(load_as<uint32_t>(scales + 4 * g)), unit));
+      if constexpr (kForm == ScaleForm::kHalvesAndMins)
+        to.set_min(__hmul2(as_halves(load_as<uint32_t>(scales + 2 * kPanelRows + 4 * g)), unit));
+      return;
+    }
+    if (Facts::kInHalves && t >= 2) scales += kPanelRows;
+    const GroupScale rows[2] = {group_scale<kForm>(scales, 2 * g),
+                                group_scale<kForm>(scales, 2 * g + 1)};
+    // Levels of two bytes are taken 128 times smaller.
+    constexpr float kUnit = kWeightUnit * (Facts::kHasLowLevels ? 128 : 1);
+    to.set_scale(__floats2half2_rn(rows[0].scale * kUnit, rows[1].scale * kUnit));
+    if constexpr (Facts::kHasZeros) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        to.offset[i] = __float2half2_rn(-Facts::kOffset - static_cast<float>(rows[i].zero));
+    }
+  }
+
+ private:
+  const std::byte* block_;
+};
+
+// Four bytes as two pairs of f16 numbers: codes, or levels.
+struct FourHalves {
+  __half2 pairs[2];
+};
+__device__ inline FourHalves widen(uint32_t bytes, __half2 offset) {
+  return {{__hadd2(as_halves(__byte_perm(bytes, 0x64646464, 0x4140)), offset),
+           __hadd2(as_halves(__byte_perm(bytes, 0x64646464, 0x4342)), offset)}};
+}
+
+// The tensor cores' operands of one run: two steps of 16 columns, rows 2g and 2g + 1.
+template <Packing kPacking>
+__device__ inline void decode_run(const typename PackingFacts<kPacking>::Codes (&codes)[2],
+                                  const RunScales& scales, int t, uint32_t (&a)[2][4]) {
+  using Facts = DecodeFacts<kPacking>;
+  constexpr uint32_t kShift = Facts::kHasLevels ? 0x80808080 : 0;
+#pragma unroll
+  for (int row = 0; row < 2; ++row) {
+    const BytePair bytes = Facts::kHasLevels ? Facts::values(codes[row], t) : codes[row].plain(t);
+    [[maybe_unused]] const BytePair low = Facts::low_values(codes[row]);
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+      FourHalves four = widen((step == 0 ? bytes.low : bytes.high) ^ kShift, scales.offset[row]);
+      if constexpr (Facts::kHasLowLevels) {
+        const FourHalves fine =
+            widen((step == 0 ? low.low : low.high) ^ kShift, scales.offset[row]);
+        const __half2 unit = __float2half2_rn(1.0f / 128);
+        four.pairs[0] = __hfma2(fine.pairs[0], unit, four.pairs[0]);
+        four.pairs[1] = __hfma2(fine.pairs[1], unit, four.pairs[1]);
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const __half2 weight = Facts::kHasMins
+                                   ? __hfma2(four.pairs[i], scales.scale[row], scales.min[row])
+                                   : __hmul2(four.pairs[i], scales.scale[row]);
+        a[step][2 * i + row] = as_bits(weight);
+      }
+    }
+  }
+}
+
+}  // namespace ingot::cuda

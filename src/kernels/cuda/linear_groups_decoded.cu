@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/linear_decoded.cuh"
+#include "kernels/cuda/packing_switch.h"
+
+namespace ingot::cuda {
+
+void linear_groups_decoded(Packing packing, const LinearParts& parts, const FloatInput& x,
+                           Stream stream) {
+  switch_groups(
+      packing, [&](auto constant) { launch_decoded<decltype(constant)::value>(parts, x, stream); });
+}
+
+}  // namespace ingot::cuda
