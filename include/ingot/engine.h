@@ -55,6 +55,10 @@ struct LoadOptions {
   std::string kernels;            // "": the best of this machine; "avx2", "reference"
   std::string dtype = "auto";     // of plain float weights: half, bfloat16 or float
   bool check_tensors = true;      // refuse weights that are not finite numbers
+  std::string device = "auto";    // "auto": a GPU where there is one; "cpu", "cuda", "cuda:1"
+  // So many of the last layers on that GPU; more than there are: embedding and head too. -1: as
+  // many as fit.
+  int64_t gpu_layers = -1;
   EngineFlags engine;
   std::function<void(double fraction)> progress;  // told how far loading is; may be empty
 };

@@ -33,7 +33,11 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
                                                     std::span<const float> bias,
                                                     const PlaceOptions& options,
                                                     const Exec& exec) override;
+  Result<std::shared_ptr<const DeviceWeight>> duplicate(const DeviceWeight& weight) override;
   Result<std::unique_ptr<Ops>> make_ops() override;
+  bool is_lost() const override;
+  Result<DeviceCeilings> measure_ceilings() override;  // cuda_ceilings.cc
+  Status fail(DeviceFault fault) override;
 
   Stream stream() const { return stream_; }
 
@@ -48,6 +52,8 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   template <class Fill>
   Status upload(const Upload& upload, const Exec& exec, const Fill& fill);
   Status write_floats(Memory& memory, std::span<const float> values);
+  Result<Memory> copy_of(const Memory& memory);
+  Status fill(Memory& memory, std::span<const std::byte> pattern);  // over and over
 
   DeviceInfo info_;
   int index_ = 0;

@@ -38,6 +38,7 @@ class Weight final : public DeviceWeight {
   int64_t rows() const override { return facts.rows; }
   int64_t cols() const override { return facts.cols; }
   size_t size_bytes() const override { return data.size() + row_scales.size(); }
+  InputKind input_kind() const override { return facts.input.kind; }
 };
 
 }  // namespace ingot::cuda
