@@ -46,7 +46,7 @@ struct EngineFlags {
   std::string disk_cache;                          // a folder for evicted prefixes; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;  // at most so many there
   int64_t max_queue = int64_t{1} << 20;            // requests that have not ended
-  // For tests: "step:hang@N", "step:fail@N" or "logits:nan@N", with N the step, from 1.
+  // For tests: what goes wrong in the N-th step, as "step:fail@N" (docs/engine.md).
   std::string fault;
 };
 
@@ -177,6 +177,9 @@ class TextEngine {
   virtual EngineStats stats() const = 0;  // engine/engine_stats.h
   // Never waits for anything, not for a step that hangs either.
   virtual EngineProgress progress() const = 0;
+  // An error once nothing can be computed any more, as the device is lost: the requests that ran
+  // have failed with it, and submit() refuses with it. The process has to be started again.
+  virtual Status lost() const = 0;
   // Forgets every cached prefix that no running request uses, in all tiers, before the next step:
   // requests submitted after this call find nothing of what was before it.
   virtual void reset_prefix_cache() = 0;

@@ -51,6 +51,7 @@ class LocalEngine final : public TextEngine {
   EngineStats stats() const override { return engine_->stats(); }
   void reset_prefix_cache() override { engine_->reset_prefixes(); }
   EngineProgress progress() const override { return engine_->progress(); }
+  Status lost() const override { return engine_->lost(); }
   int64_t context() const override { return engine_->context(); }
   int threads() const override { return engine_->threads(); }
   const LoadedModel& model() const override { return model_; }

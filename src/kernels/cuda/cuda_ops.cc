@@ -118,6 +118,10 @@ bool CudaOps::replay() {
 
 void CudaOps::end_pass() {
   if (status_.is_ok()) flush();
+  if (!status_.is_ok()) {  // not all memory is there: what is next of this shape is a first pass
+    const auto it = recordings_.find(key_);
+    if (it != recordings_.end() && it->second.graph == nullptr) recordings_.erase(it);
+  }
   if (!is_recording_) return;
   is_recording_ = false;
   cudaGraph_t graph = nullptr;
