@@ -19,7 +19,8 @@ struct ApartFormat {
   std::string_view name;
   QuantScheme scheme;  // group_columns 0: a whole row
   InputQuant input;
-  double deviation;  // of the numbers that its codes stand for, before the scale
+  double deviation;        // of the numbers that its codes stand for, before the scale
+  int64_t scale_rows = 1;  // that share a scale
 };
 
 namespace {
@@ -30,7 +31,7 @@ constexpr InputQuant kInt8Tokens{.kind = InputKind::kInt8};
 constexpr double kE4m3Deviation = 64;  // the largest number is 448
 constexpr ApartFormat kApartFormats[] = {
     {"fp8", {CodeMeaning::kE4m3, CodeOrder::kRows, 8, 0}, kE4m3Tokens, kE4m3Deviation},
-    {"fp8_block", {CodeMeaning::kE4m3, CodeOrder::kRows, 8, 128}, kE4m3Blocks, kE4m3Deviation},
+    {"fp8_block", {CodeMeaning::kE4m3, CodeOrder::kRows, 8, 128}, kE4m3Blocks, kE4m3Deviation, 128},
     {"int8", {CodeMeaning::kAffine, CodeOrder::kRowsSigned, 8, 0}, kInt8Tokens, 74},
     {"gptq", {CodeMeaning::kAffine, CodeOrder::kColumns, 4, 128}, {}, 4.6},
     {"awq", {CodeMeaning::kAffine, CodeOrder::kAwq, 4, 128}, {}, 4.6},
@@ -136,8 +137,13 @@ GeneratedWeight make_apart(const ApartFormat& format, const WantedWeight& wanted
   tensor.codes = made.bytes;
   const double scale = deviation_for(wanted.cols) / format.deviation;
   tensor.scales.resize(static_cast<size_t>(wanted.rows * tensor.groups()));
-  for (size_t i = 0; i < tensor.scales.size(); ++i)
-    tensor.scales[i] = static_cast<float>(scale * (0.75 + 0.5 * uniform(kSeed, i)));
+  for (int64_t row = 0; row < wanted.rows; ++row) {
+    for (int64_t group = 0; group < tensor.groups(); ++group) {
+      const int64_t scaled = row / format.scale_rows * tensor.groups() + group;
+      tensor.scales[static_cast<size_t>(row * tensor.groups() + group)] =
+          static_cast<float>(scale * (0.75 + 0.5 * uniform(kSeed, static_cast<uint64_t>(scaled))));
+    }
+  }
   if (format.scheme.meaning == CodeMeaning::kAffine) {
     const int middle = 1 << (format.scheme.bits - 1);
     tensor.zeros.assign(tensor.scales.size(), static_cast<uint8_t>(middle));

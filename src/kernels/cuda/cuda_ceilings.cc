@@ -15,7 +15,7 @@ namespace ingot::cuda {
 namespace {
 
 constexpr size_t kReadBytes = size_t{2} << 30;  // far more than a cache holds
-constexpr int64_t kProductSize = 8192;
+constexpr int32_t kProductSize = 8192;
 constexpr int kRepeats = 10;
 
 // Two events around work on a stream.
@@ -60,14 +60,18 @@ class StreamClock {
   std::array<cudaEvent_t, 2> events_{};
 };
 
-// Numbers of both signs between a half and one: a product of zeros would draw less power and run
+// Numbers of both signs and about the same size: a product of zeros would draw less power and run
 // faster than real ones do.
-std::vector<uint16_t> random_bf16(size_t count) {
-  std::vector<uint16_t> values(count);
+std::vector<std::byte> random_values(ElementType type) {
+  std::vector<std::byte> values(size_t{4} << 20);
   uint64_t state = 1;
-  for (uint16_t& value : values) {
+  for (size_t i = 0; i < values.size(); i += 2) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    value = static_cast<uint16_t>(0x3F00U | ((state >> 40) & 0x807FU));
+    auto bits = static_cast<uint32_t>(state >> 40);
+    if (type == ElementType::kBF16) bits = (bits & 0x807F) | 0x3F00;
+    if (type == ElementType::kE4M3) bits = (bits & 0x8787) | 0x3838;
+    values[i] = static_cast<std::byte>(bits & 0xFF);
+    values[i + 1] = static_cast<std::byte>((bits >> 8) & 0xFF);
   }
   return values;
 }
@@ -81,42 +85,57 @@ Status CudaDevice::fill(Memory& memory, std::span<const std::byte> pattern) {
   return Status::ok();
 }
 
-Result<DeviceCeilings> CudaDevice::measure_ceilings() {
-  DeviceCeilings ceilings;
+Result<double> CudaDevice::measure_reads() {
   INGOT_TRY(StreamClock clock, StreamClock::create(stream_));
-  const std::vector<uint16_t> values = random_bf16(size_t{4} << 20);
-  const std::span<const std::byte> pattern = std::as_bytes(std::span(values));
-  {
-    INGOT_TRY(Memory memory, Memory::allocate(std::min(kReadBytes, free_bytes() / 4 / 16 * 16)));
-    INGOT_TRY(Memory out, Memory::allocate(sizeof(uint32_t)));
-    INGOT_TRY(fill(memory, pattern));
-    INGOT_TRY(const double seconds, clock.best([&] {
-      read_all(memory.data(), memory.size(), out.data(), stream_);
-      return to_status(cudaGetLastError(), "a measurement on the GPU");
-    }));
-    ceilings.read_bytes_per_s = static_cast<double>(memory.size()) / seconds;
-  }
-  const std::unique_ptr<MatMulLibrary> library = MatMulLibrary::open();
-  if (library == nullptr) return ceilings;
-  constexpr auto kElements = static_cast<size_t>(kProductSize * kProductSize);
-  INGOT_TRY(Memory weights, Memory::allocate(kElements * sizeof(uint16_t)));
-  INGOT_TRY(Memory x, Memory::allocate(kElements * sizeof(uint16_t)));
+  INGOT_TRY(Memory memory, Memory::allocate(std::min(kReadBytes, free_bytes() / 4 / 16 * 16)));
+  INGOT_TRY(Memory out, Memory::allocate(sizeof(uint32_t)));
+  INGOT_TRY(fill(memory, random_values(ElementType::kInt8)));
+  INGOT_TRY(const double seconds, clock.best([&] {
+    read_all(memory.data(), memory.size(), out.data(), stream_);
+    return to_status(cudaGetLastError(), "a measurement on the GPU");
+  }));
+  return static_cast<double>(memory.size()) / seconds;
+}
+
+// Operations a second of a product in that type; 0 where the library has none.
+Result<double> CudaDevice::measure_products(MatMulLibrary& library, ElementType type) {
+  INGOT_TRY(StreamClock clock, StreamClock::create(stream_));
+  constexpr size_t kElements = size_t{kProductSize} * kProductSize;
+  const size_t bytes = kElements * (type == ElementType::kBF16 ? 2 : 1);
+  INGOT_TRY(Memory weights, Memory::allocate(bytes));
+  INGOT_TRY(Memory x, Memory::allocate(bytes));
   INGOT_TRY(Memory y, Memory::allocate(kElements * sizeof(float)));
-  INGOT_TRY(fill(weights, pattern));
-  INGOT_TRY(fill(x, pattern));
-  const MatMul product{.type = ElementType::kBF16,
+  const std::vector<std::byte> values = random_values(type);
+  INGOT_TRY(fill(weights, values));
+  INGOT_TRY(fill(x, values));
+  const MatMul product{.type = type,
                        .weights = weights.data(),
                        .weight_stride = kProductSize,
                        .x = x.data(),
                        .x_stride = kProductSize,
-                       .y = reinterpret_cast<float*>(y.data()),
+                       .y = y.data(),
                        .y_stride = kProductSize,
                        .rows = kProductSize,
                        .cols = kProductSize,
-                       .tokens = kProductSize};
-  INGOT_TRY(const double seconds, clock.best([&] { return library->run(product, stream_); }));
+                       .tokens = kProductSize,
+                       .tiles = {.each = kProductSize, .last = kProductSize}};
+  bool is_offered = true;
+  INGOT_TRY(const double seconds, clock.best([&] {
+    is_offered = is_offered && library.run(product, stream_);
+    return to_status(cudaGetLastError(), "a measurement on the GPU");
+  }));
   constexpr auto kSize = static_cast<double>(kProductSize);
-  ceilings.bf16_flops_per_s = 2 * kSize * kSize * kSize / seconds;
+  return is_offered ? 2 * kSize * kSize * kSize / seconds : 0.0;
+}
+
+Result<DeviceCeilings> CudaDevice::measure_ceilings() {
+  DeviceCeilings ceilings;
+  INGOT_TRY(ceilings.read_bytes_per_s, measure_reads());
+  const std::unique_ptr<MatMulLibrary> library = MatMulLibrary::open();
+  if (library == nullptr) return ceilings;
+  INGOT_TRY(ceilings.bf16_flops_per_s, measure_products(*library, ElementType::kBF16));
+  INGOT_TRY(ceilings.fp8_flops_per_s, measure_products(*library, ElementType::kE4M3));
+  INGOT_TRY(ceilings.int8_ops_per_s, measure_products(*library, ElementType::kInt8));
   return ceilings;
 }
 

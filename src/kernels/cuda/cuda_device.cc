@@ -20,7 +20,6 @@ namespace cuda {
 namespace {
 
 constexpr size_t kStagingBytes = size_t{64} << 20;
-constexpr int64_t kRowAlignment = 16;  // bytes that a lane reads at once
 
 std::string generation_name(const cudaDeviceProp& facts) {
   return fmt::format("sm_{}{}", facts.major, facts.minor);
@@ -42,6 +41,7 @@ int64_t size_of(ElementType type) {
     case ElementType::kF32:
       return 4;
     case ElementType::kE4M3:
+    case ElementType::kInt8:
       return 1;
     default:
       return 2;
@@ -240,12 +240,41 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::place(const QuantTensor&
       }
     }
     INGOT_TRY(write_floats(placed->row_scales, scales));
+    std::vector<float> blocks;
+    facts.scales = product_scales(facts, scales, blocks);
+    if (facts.scales == ProductScales::kBlocks) {
+      INGOT_TRY(write_floats(placed->block_scales, blocks));
+    }
     INGOT_TRY(placed->data, Memory::allocate(static_cast<size_t>(facts.rows * facts.stride)));
     INGOT_TRY(upload({facts.rows, static_cast<size_t>(facts.stride), placed->data.data()}, exec,
                      [&](int64_t begin, int64_t end, std::byte* out) {
                        for (int64_t i = begin; i < end; ++i, out += facts.stride) {
                          std::memcpy(out, weights.codes.data() + row_at(i) * facts.cols,
                                      static_cast<size_t>(facts.cols));
+                       }
+                     }));
+    return std::shared_ptr<const DeviceWeight>(placed);
+  }
+  if (is_plain_int8(weights)) {
+    facts.type = ElementType::kInt8;
+    facts.stride = row_stride(facts.type, facts.cols);
+    facts.scale_spans = 1;
+    std::vector<float> scales;
+    for (int64_t row = 0; row < facts.rows; ++row)
+      scales.push_back(weights.scales[static_cast<size_t>(row_at(row))]);
+    INGOT_TRY(write_floats(placed->row_scales, scales));
+    if (weights.input.has_zero()) {
+      INGOT_TRY(write_floats(placed->row_sums, sums_of_rows(weights, exec)));
+    }
+    INGOT_TRY(placed->data, Memory::allocate(static_cast<size_t>(facts.rows * facts.stride)));
+    const auto sign =
+        weights.scheme.order == CodeOrder::kRowsSigned ? std::byte{0} : std::byte{128};
+    INGOT_TRY(upload({facts.rows, static_cast<size_t>(facts.stride), placed->data.data()}, exec,
+                     [&](int64_t begin, int64_t end, std::byte* out) {
+                       for (int64_t i = begin; i < end; ++i, out += facts.stride) {
+                         const std::byte* from = weights.codes.data() + row_at(i) * facts.cols;
+                         std::transform(from, from + facts.cols, out,
+                                        [&](std::byte code) { return code ^ sign; });
                        }
                      }));
     return std::shared_ptr<const DeviceWeight>(placed);
@@ -311,6 +340,7 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::duplicate(const DeviceWe
   INGOT_TRY(own->data, copy_of(from.data));
   INGOT_TRY(own->bias, copy_of(from.bias));
   INGOT_TRY(own->row_scales, copy_of(from.row_scales));
+  INGOT_TRY(own->block_scales, copy_of(from.block_scales));
   INGOT_TRY(own->row_sums, copy_of(from.row_sums));
   own->order = from.order;
   return std::shared_ptr<const DeviceWeight>(own);

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cuda_inputs.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace ingot::cuda {
 namespace {
 
 constexpr int64_t kByteColumns = 256;   // rows of bytes are padded to
-constexpr int64_t kFloatColumns = 128;  // and rows of floats
+constexpr int64_t kFloatColumns = 128;  // and rows of floats, and of codes for the library
+constexpr int64_t kTile = 128;          // tokens of a product that no batch changes
+constexpr int64_t kLastTile = 16;       // products with scales of blocks take tokens by sixteens
+// Up to so many tokens it costs less to copy outputs than to read a weight again for a last tile.
+constexpr int64_t kOneTile = 512;
 
 int64_t round_up(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -22,6 +28,10 @@ bool holds_e4m3(const InputQuant& quant) {
   return quant.kind == InputKind::kE4m3 && (quant.block == 0 || quant.block % 128 == 0);
 }
 
+bool is_codes(InputForm form) {
+  return form == InputForm::kE4m3Rows || form == InputForm::kE4m3Blocks || form == InputForm::kInt8;
+}
+
 }  // namespace
 
 InputForm form_of(const WeightFacts& weight) {
@@ -30,6 +40,7 @@ InputForm form_of(const WeightFacts& weight) {
                ? InputForm::kBytes256
                : InputForm::kBytes32;
   }
+  if (weight.type == ElementType::kInt8) return InputForm::kInt8;
   if (!weight.rounds_inputs || weight.type == ElementType::kF32 || !fills_pieces(weight))
     return InputForm::kF32;
   if (weight.type == ElementType::kBF16) return InputForm::kBF16;
@@ -98,7 +109,7 @@ Status Inputs::make(Entry& entry, Stream stream) {
   if (!fuses(entry)) flush(stream);
   const bool holds_codes =
       (entry.form == InputForm::kBytes32 && entry.quant.kind == InputKind::kInt8) ||
-      (entry.form == InputForm::kE4m3 && holds_e4m3(entry.quant));
+      (entry.form == InputForm::kE4m3 && holds_e4m3(entry.quant)) || is_codes(entry.form);
   // A form that cannot hold the codes is made of the rounded numbers.
   if (entry.quant.rounds() && !holds_codes) {
     INGOT_TRY(grow(entry.shifts, static_cast<size_t>(tokens_ * cols_) * sizeof(float)));
@@ -108,13 +119,15 @@ Status Inputs::make(Entry& entry, Stream stream) {
     round_floats(plain, entry.quant, rounded, stream);
     in.x = rounded;
   }
+  if (is_codes(entry.form)) return make_codes(entry, in, stream);
   const bool is_bytes = entry.form == InputForm::kBytes32 || entry.form == InputForm::kBytes256;
   return is_bytes ? make_bytes(entry, in, stream) : make_floats(entry, in, stream);
 }
 
 // Whether an entry is packed by the kernels that also make what they pack.
 bool Inputs::fuses(const Entry& entry) const {
-  const bool is_packed = entry.form != InputForm::kF32 && entry.form != InputForm::kE4m3;
+  const bool is_packed =
+      entry.form != InputForm::kF32 && entry.form != InputForm::kE4m3 && !is_codes(entry.form);
   if (!is_packed || entry.order != nullptr || entry.quant.rounds() || !can_fuse(cols_))
     return false;
   return producer_.kind != Producer::Kind::kNorm || can_fuse_norm(producer_.norm);
@@ -172,10 +185,12 @@ Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
                            : entry.form == InputForm::kBF16 ? ElementType::kBF16
                                                             : ElementType::kF16;
   const int64_t stride = round_up(cols_, kFloatColumns);
-  const size_t bytes = static_cast<size_t>(tokens_ * stride) * (type == ElementType::kF32 ? 4 : 2);
+  const TokenTiles tiles = tiles_for(entry.form);
+  const size_t bytes =
+      places(tiles) * static_cast<size_t>(stride) * (type == ElementType::kF32 ? 4 : 2);
   entry.prepared = {};
   FloatInput& floats = entry.prepared.floats;
-  floats = {type, nullptr, stride, nullptr, 0, in.tokens};
+  floats = {type, nullptr, stride, nullptr, 0, in.tokens, tiles};
   if (entry.form == InputForm::kF32 && in.order == nullptr) {  // as they are
     floats.values = in.x;
     floats.stride = cols_;
@@ -198,6 +213,53 @@ Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
     pack_floats(in, type, entry.codes.data(), stride, stream);
   }
   return Status::ok();
+}
+
+Status Inputs::make_codes(Entry& entry, const InputRows& in, Stream stream) {
+  const bool is_int8 = entry.form == InputForm::kInt8;
+  const int64_t stride = round_up(cols_, kFloatColumns);
+  const int64_t spans = entry.form == InputForm::kE4m3Blocks ? stride / 128 : 0;
+  const TokenTiles tiles = tiles_for(entry.form);
+  const size_t rows = places(tiles);
+  const auto scales_each = static_cast<size_t>(std::max<int64_t>(spans, 1));
+  INGOT_TRY(grow(entry.codes, rows * static_cast<size_t>(stride)));
+  INGOT_TRY(grow(entry.scales, rows * scales_each * sizeof(float)));
+  auto* scales = reinterpret_cast<float*>(entry.scales.data());
+  const CodeRows out{entry.codes.data(), stride, scales, spans, tiles};
+  entry.prepared = {};
+  if (is_int8) {
+    INGOT_TRY(grow(entry.shifts, static_cast<size_t>(tokens_) * sizeof(float)));
+    auto* shifts = reinterpret_cast<float*>(entry.shifts.data());
+    pack_int8_codes(in, entry.quant, out, shifts, stream);
+    if (entry.quant.has_zero()) entry.prepared.shifts = shifts;
+  } else {
+    pack_e4m3_codes(in, entry.quant, out, stream);
+  }
+  entry.prepared.floats = {is_int8 ? ElementType::kInt8 : ElementType::kE4M3,
+                           out.codes,
+                           stride,
+                           scales,
+                           spans,
+                           in.tokens,
+                           tiles};
+  return Status::ok();
+}
+
+TokenTiles Inputs::tiles_for(InputForm form) const {
+  // Whole sums are the same in any order.
+  if (is_batch_invariant_ && form != InputForm::kInt8) return {kTile, kTile};
+  if (form == InputForm::kE4m3Blocks) {
+    const auto filled = static_cast<int32_t>(round_up(tokens_, kLastTile));
+    if (tokens_ <= kOneTile) return {std::max<int32_t>(filled, 1), filled};
+    return {static_cast<int32_t>(tokens_ / kLastTile * kLastTile), kLastTile};
+  }
+  const auto tokens = static_cast<int32_t>(std::max<int64_t>(tokens_, 1));
+  return {tokens, tokens};
+}
+
+size_t Inputs::places(const TokenTiles& tiles) const {
+  const int64_t full = tokens_ / tiles.each * tiles.each;
+  return static_cast<size_t>(full + (full == tokens_ ? 0 : tiles.last));
 }
 
 }  // namespace ingot::cuda

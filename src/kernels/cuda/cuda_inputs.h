@@ -16,11 +16,21 @@
 
 namespace ingot::cuda {
 
-enum class InputForm : uint8_t { kBytes32, kBytes256, kF32, kF16, kBF16, kE4m3 };
+enum class InputForm : uint8_t {
+  kBytes32,
+  kBytes256,
+  kF32,
+  kF16,
+  kBF16,
+  kE4m3,        // codes as f16 numbers
+  kE4m3Rows,    // codes as they are, one scale a token
+  kE4m3Blocks,  // and one for 128 columns
+  kInt8,
+};
 
-// What a weight reads, for so many tokens.
+// What our own kernels read.
 InputForm form_of(const WeightFacts& weight);
-// For products of many tokens: floats of 16 bits.
+// What the library reads where weights are not codes to it: floats of 16 bits.
 InputForm wide_form_of(const WeightFacts& weight);
 
 struct PreparedInput {
@@ -50,6 +60,8 @@ class Inputs {
   // Makes x itself, where it is still to be made.
   void flush(Stream stream) { producer_.run(stream); }
   Result<PreparedInput> get(InputForm form, const Weight& weight, Stream stream);
+  // See MatMul; holds from the next set() on.
+  void set_batch_invariant(bool is_batch_invariant) { is_batch_invariant_ = is_batch_invariant; }
   int64_t tokens() const { return tokens_; }
   int64_t cols() const { return cols_; }
   // How often memory of it was moved: what was recorded with its addresses holds no more.
@@ -71,11 +83,16 @@ class Inputs {
   void pack(const PackedRows& out, const InputRows& in, Stream stream);
   Status make_bytes(Entry& entry, const InputRows& in, Stream stream);
   Status make_floats(Entry& entry, const InputRows& in, Stream stream);
+  Status make_codes(Entry& entry, const InputRows& in, Stream stream);
+  TokenTiles tiles_for(InputForm form) const;
+  // Of all tiles.
+  size_t places(const TokenTiles& tiles) const;
 
   const float* x_ = nullptr;
   int64_t tokens_ = 0;
   int64_t cols_ = 0;
   Producer producer_;
+  bool is_batch_invariant_ = false;
   int64_t moves_ = 0;
   std::vector<std::unique_ptr<Entry>> entries_;
 };

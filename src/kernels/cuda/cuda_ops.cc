@@ -15,8 +15,6 @@
 namespace ingot::cuda {
 namespace {
 
-// From so many tokens on the library's products are faster than reading weights as codes.
-constexpr int64_t kWideTokens = 65;
 constexpr size_t kMostRecordings = 512;
 
 const Weight& weight_of(const Linear& linear) {
@@ -40,7 +38,6 @@ Result<std::unique_ptr<CudaOps>> CudaOps::create(std::shared_ptr<CudaDevice> dev
   std::unique_ptr<CudaOps> ops(new CudaOps(std::move(device)));
   INGOT_TRY(to_status(cudaEventCreateWithFlags(&ops->step_sent_, cudaEventDisableTiming),
                       "an event of the GPU"));
-  ops->library_ = MatMulLibrary::open();
   return ops;
 }
 
@@ -51,6 +48,14 @@ CudaOps::~CudaOps() {
   cudaStreamSynchronize(stream_);
   drop_recordings();
   if (step_sent_ != nullptr) cudaEventDestroy(step_sent_);
+}
+
+void CudaOps::set_batch_invariant(bool is_batch_invariant) {
+  drop_recordings();
+  is_batch_invariant_ = is_batch_invariant;
+  wide_.set_batch_invariant(is_batch_invariant);
+  for (Inputs& inputs : inputs_)
+    inputs.set_batch_invariant(is_batch_invariant);
 }
 
 void CudaOps::keep(const Status& status) {
@@ -258,12 +263,17 @@ void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs)
   flush();
   Inputs& inputs = inputs_[static_cast<size_t>(slot)];
   for (size_t first = 0; first < outputs.size();) {
-    const WeightFacts& facts = weight_of(*outputs[first].linear).facts;
-    const bool is_wide =
-        library_ != nullptr && inputs.tokens() >= kWideTokens && form_of(facts) != InputForm::kF32;
-    if (is_wide) {
-      keep(run_wide(inputs, outputs[first++]));
-      continue;
+    const Weight& weight = weight_of(*outputs[first].linear);
+    const WeightFacts& facts = weight.facts;
+    if (wide_.takes(facts, inputs.tokens())) {
+      const LinearOutput& output = outputs[first];
+      const Result<bool> is_done = wide_.run(inputs, weight, {output.y, output.y_stride}, stream_);
+      keep(is_done.status());
+      if (!status_.is_ok()) return;
+      if (*is_done) {
+        ++first;
+        continue;
+      }
     }
     size_t end = first + 1;
     while (end < outputs.size() && end - first < static_cast<size_t>(kMostParts) &&
@@ -300,40 +310,6 @@ Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs
     linear_panels(first.facts.packing, parts, x.bytes, stream_);
   } else {
     linear_rows(first.facts.type, parts, x.floats, stream_);
-  }
-  return Status::ok();
-}
-
-Status CudaOps::run_wide(Inputs& inputs, const LinearOutput& output) {
-  const Weight& weight = weight_of(*output.linear);
-  const WeightFacts& facts = weight.facts;
-  INGOT_TRY(const PreparedInput x, inputs.get(wide_form_of(facts), weight, stream_));
-  MatMul product{.type = x.floats.type,
-                 .weights = weight.data.data(),
-                 .weight_stride = facts.stride / 2,
-                 .x = x.floats.values,
-                 .x_stride = x.floats.stride,
-                 .y = output.y,
-                 .y_stride = output.y_stride,
-                 .rows = facts.rows,
-                 .cols = facts.cols,
-                 .tokens = inputs.tokens()};
-  if (facts.is_panels || facts.type == ElementType::kE4M3) {
-    INGOT_TRY(grow(decoded_, static_cast<size_t>(facts.rows * facts.cols) * 2));
-    product.weights = decoded_.data();
-    product.weight_stride = facts.cols;
-    if (facts.is_panels) {
-      decode_panels(facts.packing, weight.data.data(), facts.rows, facts.cols, facts.scale,
-                    decoded_.data(), stream_);
-    } else {
-      decode_e4m3(weight.data.data(), facts.stride, floats_of(weight.row_scales), facts.scale_spans,
-                  facts.rows, facts.cols, decoded_.data(), stream_);
-    }
-  }
-  INGOT_TRY(library_->run(product, stream_));
-  if (weight.bias.size() > 0) {
-    finish_rows(output.y, output.y_stride, 1, floats_of(weight.bias),
-                static_cast<int32_t>(facts.rows), static_cast<int32_t>(inputs.tokens()), stream_);
   }
   return Status::ok();
 }
@@ -408,7 +384,7 @@ void CudaOps::attend(const AttendOp& op) {
                 .sinks = sinks,
                 .sequences = sequences,
                 .scratch = attention_scratch_.data(),
-                .is_batch_invariant = false},
+                .is_batch_invariant = is_batch_invariant_},
                stream_);
 }
 

@@ -15,7 +15,7 @@
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_inputs.h"
 #include "kernels/cuda/cuda_step.h"
-#include "kernels/cuda/matmul_library.h"
+#include "kernels/cuda/cuda_wide.h"
 #include "kernels/ops.h"
 
 struct CUgraphExec_st;
@@ -27,6 +27,10 @@ class CudaOps final : public Ops {
  public:
   static Result<std::unique_ptr<CudaOps>> create(std::shared_ptr<CudaDevice> device);
   ~CudaOps() override;
+
+  // From the next step on a row's bits do not depend on what else is in its steps, nor on how its
+  // sequence was cut into them.
+  void set_batch_invariant(bool is_batch_invariant);
 
   void begin(const OpsStep& step) override;
   bool replay() override;
@@ -55,7 +59,7 @@ class CudaOps final : public Ops {
  private:
   explicit CudaOps(std::shared_ptr<CudaDevice> device);
   Status grow(Memory& memory, size_t bytes);
-  int64_t moves() const { return moves_ + inputs_[0].moves() + inputs_[1].moves(); }
+  int64_t moves() const { return moves_ + inputs_[0].moves() + inputs_[1].moves() + wide_.moves(); }
   // Keeps the first failure of a step; what follows is queued all the same and means nothing.
   void keep(const Status& status);
   // The device's copy of a constant of the host; null of nothing.
@@ -65,7 +69,6 @@ class CudaOps final : public Ops {
   void rotate_both(const RotateOp& first, const RotateOp* second);
   void normalize_rows(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim,
                       float* residual, const float* branch, float factor);
-  Status run_wide(Inputs& inputs, const LinearOutput& output);
   Status run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs);
 
   // y += factor * x
@@ -108,8 +111,8 @@ class CudaOps final : public Ops {
   std::optional<RotateOp> rotation_;
   std::unordered_map<const float*, Memory> constants_;
   Memory attention_scratch_;
-  Memory decoded_;  // a weight's numbers, for products of many tokens
-  std::unique_ptr<MatMulLibrary> library_;
+  WideProducts wide_;
+  bool is_batch_invariant_ = false;
   std::vector<PinnedMemory> views_;
   size_t views_used_ = 0;
 };

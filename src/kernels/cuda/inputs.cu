@@ -121,10 +121,12 @@ __device__ inline float int8_code(float x, const Scale& scale) {
   const float code = fminf(fmaxf(x / scale.scale, -512.0f), 512.0f);
   return fminf(fmaxf(rintf(code) + scale.zero, -128.0f), 127.0f);
 }
+__device__ inline __nv_fp8_storage_t e4m3_code(float x, const Scale& scale) {
+  if (!scale.is_usable) return 0;
+  return __nv_cvt_float_to_fp8(x / scale.scale, __NV_SATFINITE, __NV_E4M3);
+}
 __device__ inline __half e4m3_value(float x, const Scale& scale) {
-  if (!scale.is_usable) return __half(0.0f);
-  const __nv_fp8_storage_t code = __nv_cvt_float_to_fp8(x / scale.scale, __NV_SATFINITE, __NV_E4M3);
-  return __half(__nv_cvt_fp8_to_halfraw(code, __NV_E4M3));
+  return __half(__nv_cvt_fp8_to_halfraw(e4m3_code(x, scale), __NV_E4M3));
 }
 
 __global__ void pack_int8_kernel(const __grid_constant__ InputRows in,
@@ -190,6 +192,98 @@ __global__ void pack_e4m3_kernel(const __grid_constant__ InputRows in,
     out[token * stride + col] = __half(0.0f);
 }
 
+__device__ inline float& span_scale(const CodeRows& out, int tokens, int token, int span) {
+  const int tile = token / out.tiles.each;
+  const int64_t width = tile == tokens / out.tiles.each ? out.tiles.last : out.tiles.each;
+  const int64_t before = static_cast<int64_t>(tile) * out.tiles.each;
+  return out.scales[before * out.spans + span * width + (token - before)];
+}
+
+// Four codes of neighbouring columns.
+template <class CodeOf>
+__device__ inline void write_4(const InputRows& in, const CodeRows& out, int token, int col,
+                               const CodeOf& code_of) {
+  uint32_t word = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    word |= static_cast<uint32_t>(code_of(input_at(in, token, col + i))) << (8 * i);
+  auto* const codes = static_cast<uint8_t*>(out.codes) + token * out.stride + col;
+  *reinterpret_cast<uint32_t*>(codes) = word;
+}
+// Behind a row's columns.
+__device__ inline void write_zeros(const InputRows& in, const CodeRows& out, int token) {
+  for (int64_t col = in.cols + 4 * threadIdx.x; col < out.stride; col += 4 * kThreads)
+    *reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(out.codes) + token * out.stride + col) = 0;
+}
+
+// A block of threads has a token.
+__global__ void pack_e4m3_codes_kernel(const __grid_constant__ InputRows in,
+                                       const __grid_constant__ InputQuant quant,
+                                       const __grid_constant__ CodeRows out) {
+  const int token = blockIdx.x;
+  const int cols = static_cast<int>(in.cols);
+  const int width = quant.block > 0 ? static_cast<int>(quant.block) : cols;
+  for (int first = 0; first < cols; first += width) {
+    const int end = min(first + width, cols);
+    const Scale scale = scale_of(in, quant, token, first, end);
+    for (int col = first + 4 * static_cast<int>(threadIdx.x); col < end; col += 4 * kThreads)
+      write_4(in, out, token, col, [&](float value) { return e4m3_code(value, scale); });
+    if (out.spans == 0 && threadIdx.x == 0) out.scales[token] = scale.scale;
+    for (int span = first / 128 + threadIdx.x; span < out.spans && span * 128 < end;
+         span += kThreads)
+      span_scale(out, in.tokens, token, span) = scale.scale;
+  }
+  write_zeros(in, out, token);
+}
+
+// Blocks of 128 columns: a warp has one, so that no thread waits for others.
+__global__ void pack_e4m3_blocks_kernel(const __grid_constant__ InputRows in,
+                                        const __grid_constant__ InputQuant quant,
+                                        const __grid_constant__ CodeRows out) {
+  const int token = blockIdx.y;
+  const int lane = threadIdx.x % 32;
+  const int span = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
+  if (span >= out.spans) return;
+  float values[4];
+  uint32_t bits = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    values[i] = input_at(in, token, span * 128 + lane * 4 + i);
+    bits = max(bits, magnitude_bits(values[i]));
+  }
+  bits = warp_reduce(bits, Max{});
+  const Scale scale = input_scale(quant, bits, 0, 0);
+  if (lane == 0) span_scale(out, in.tokens, token, span) = scale.scale;
+  uint32_t word = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    word |= static_cast<uint32_t>(e4m3_code(values[i], scale)) << (8 * i);
+  const int64_t col = static_cast<int64_t>(span) * 128 + lane * 4;
+  if (col < out.stride) {
+    auto* const codes = static_cast<uint8_t*>(out.codes) + token * out.stride + col;
+    *reinterpret_cast<uint32_t*>(codes) = word;
+  }
+}
+
+__global__ void pack_int8_codes_kernel(const __grid_constant__ InputRows in,
+                                       const __grid_constant__ InputQuant quant,
+                                       const __grid_constant__ CodeRows out, float* shifts) {
+  const int token = blockIdx.x;
+  const Scale scale = scale_of(in, quant, token, 0, static_cast<int>(in.cols));
+  if (threadIdx.x == 0) {
+    out.scales[token] = scale.scale;
+    shifts[token] = scale.scale * scale.zero;
+  }
+  const auto code_of = [&](float value) {
+    const float code = scale.is_usable ? int8_code(value, scale) : scale.zero;
+    return static_cast<uint8_t>(static_cast<int8_t>(code));
+  };
+  const int cols = static_cast<int>(in.cols);
+  for (int col = 4 * static_cast<int>(threadIdx.x); col < cols; col += 4 * kThreads)
+    write_4(in, out, token, col, code_of);
+  write_zeros(in, out, token);
+}
+
 __global__ void round_floats_kernel(const __grid_constant__ InputRows in,
                                     const __grid_constant__ InputQuant quant, float* out) {
   const int token = blockIdx.x;
@@ -246,7 +340,8 @@ void pack_floats(const InputRows& in, ElementType type, void* out, int64_t strid
     case ElementType::kBF16:
       return launch_floats<__nv_bfloat16>(in, out, stride, stream);
     case ElementType::kE4M3:
-      return;  // has scales: pack_e4m3
+    case ElementType::kInt8:
+      return;  // have scales: pack_e4m3 and the packers of codes
   }
 }
 
@@ -254,6 +349,24 @@ void pack_e4m3(const InputRows& in, const InputQuant& quant, void* out, int64_t 
                float* scales, int64_t spans, Stream stream) {
   pack_e4m3_kernel<<<in.tokens, kThreads, 0, stream>>>(in, quant, static_cast<__half*>(out), stride,
                                                        scales, spans);
+}
+
+void pack_e4m3_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
+                     Stream stream) {
+  const auto tokens = static_cast<unsigned>(in.tokens);
+  if (quant.block == 128) {
+    const dim3 grid(static_cast<unsigned>((out.spans + kThreads / 32 - 1) / (kThreads / 32)),
+                    tokens);
+    pack_e4m3_blocks_kernel<<<grid, kThreads, 0, stream>>>(in, quant, out);
+  } else {
+    pack_e4m3_codes_kernel<<<tokens, kThreads, 0, stream>>>(in, quant, out);
+  }
+}
+
+void pack_int8_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
+                     float* shifts, Stream stream) {
+  pack_int8_codes_kernel<<<static_cast<unsigned>(in.tokens), kThreads, 0, stream>>>(in, quant, out,
+                                                                                    shifts);
 }
 
 void round_floats(const InputRows& in, const InputQuant& quant, float* out, Stream stream) {

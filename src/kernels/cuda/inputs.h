@@ -38,6 +38,20 @@ void pack_floats(const InputRows& in, ElementType type, void* out, int64_t strid
 // e4m3 codes as f16 numbers, and scales [tokens, spans] of 128 columns each.
 void pack_e4m3(const InputRows& in, const InputQuant& quant, void* out, int64_t stride,
                float* scales, int64_t spans, Stream stream);
+// Rows of codes as the library reads them, `stride` bytes apart, zeros behind cols; both are
+// multiples of four. Where there are no spans the inputs' quantization has no blocks.
+struct CodeRows {
+  void* codes;  // [tokens, stride]
+  int64_t stride;
+  float* scales;  // [tokens]; with spans: [tiles][spans][tokens of the tile]
+  int64_t spans;  // e4m3: runs of 128 columns that have a scale each, stride / 128; or 0
+  TokenTiles tiles;
+};
+void pack_e4m3_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
+                     Stream stream);
+// shifts[token] = scale * zero
+void pack_int8_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
+                     float* shifts, Stream stream);
 // The rounded numbers themselves, [tokens, cols]; without any order.
 void round_floats(const InputRows& in, const InputQuant& quant, float* out, Stream stream);
 

@@ -27,23 +27,33 @@ struct ByteInput {
 };
 inline constexpr int kTileTokens = 8;
 
-enum class ElementType : uint8_t { kF32, kF16, kBF16, kE4M3 };
+enum class ElementType : uint8_t { kF32, kF16, kBF16, kE4M3, kInt8 };
 
-// Inputs as floats of some width.
+// How the library takes tokens: so many at once, and those that are left in a tile of its own,
+// which has places for `last`.
+struct TokenTiles {
+  int32_t each = 1;
+  int32_t last = 1;
+};
+
+// Inputs as rows: floats of some width, or codes of eight bits.
 struct FloatInput {
-  ElementType type;     // f32, f16 or bf16
-  const void* values;   // [tokens, stride]
-  int64_t stride;       // elements
-  const float* scales;  // [tokens, stride / 128] or null: of each 128 columns, for e4m3 weights
+  ElementType type;
+  const void* values;  // [tokens, stride]
+  int64_t stride;      // elements
+  // f16 for e4m3 weights: [tokens, spans], of each 128 columns, or null. Codes: [tokens]; or, of
+  // each 128 columns, [tiles][spans][tokens of the tile].
+  const float* scales;
   int64_t spans;
   int32_t tokens;
+  TokenTiles tiles;
 };
 
 // One weight of a launch; q, k and v, or gate and up, go together.
 struct LinearPart {
   const std::byte* weights;  // panels, or rows
   int64_t stride;            // bytes from panel to panel, or from row to row
-  const float* row_scales;   // e4m3: [rows, spans] of 128 columns, else null
+  const float* row_scales;   // e4m3, int8: [rows, spans] of 128 columns, else null
   int64_t scale_spans;       // of row_scales: 1 where one scale is a row's
   const float* bias;         // [rows] or null
   float* y;                  // [tokens, y_stride]
@@ -65,5 +75,8 @@ void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x
 // Weights of floats, rows of `type`, by inputs in f32 (exact products, f32 sums), or in the type
 // that tensor cores take with them: f16 for f16 and e4m3, bf16 for bf16.
 void linear_rows(ElementType type, const LinearParts& parts, const FloatInput& x, Stream stream);
+// Rows of int8 with one scale each by inputs in int8 with one scale a token. Sums are whole
+// numbers, so that they are the same in any order; see outputs.h.
+void linear_int8(const LinearParts& parts, const FloatInput& x, Stream stream);
 
 }  // namespace ingot::cuda

@@ -2,12 +2,7 @@
 // Linear layers on the GPU against the processor's, of every layout and scheme.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "kernels/cuda/test_device.h"
-#include "kernels/linear.h"
-#include "kernels/ops.h"
+#include "kernels/cuda/test_linear.h"
 #include "kernels/test_quant.h"
 #include "kernels/test_random.h"
 
@@ -27,57 +22,7 @@ constexpr Packing kQuantPackings[] = {
     Packing::kGroups8Zero, Packing::kGroupsNf4,   Packing::kGroupsBnbFp4,
 };
 
-// The largest difference in terms of the outputs' root mean square.
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double square = 0;
-  double largest = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i])) return INFINITY;
-    square += static_cast<double>(b[i]) * static_cast<double>(b[i]);
-    largest = std::max(largest, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-  }
-  return largest / std::sqrt(square / static_cast<double>(a.size()) + 1e-30);
-}
-
-class LinearCuda : public ::testing::Test {
- protected:
-  void SetUp() override {
-    INGOT_NEEDS_DEVICE();
-    ops_ = *test_device()->make_ops();
-  }
-
-  std::vector<float> on_cpu(const Linear& linear, const std::vector<float>& x, int64_t tokens) {
-    Activations input(TargetSet::scalar_only());
-    input.set(x.data(), tokens, linear.cols());
-    std::vector<float> y = poisoned(tokens * linear.rows());
-    linear.run(exec_, input, y.data(), linear.rows());
-    return y;
-  }
-
-  // Two weights in one call, so that parts of a launch are tried too; the second's result.
-  std::vector<float> on_gpu(const std::shared_ptr<const DeviceWeight>& weight,
-                            const std::vector<float>& x, int64_t tokens) {
-    const Linear linear = Linear::placed(weight);
-    ops_->begin({});
-    float* own_x = ops_->buffer(Buffer::kNormed, std::ssize(x));
-    float* first = ops_->buffer(Buffer::kGate, tokens * linear.rows());
-    float* second = ops_->buffer(Buffer::kUp, tokens * linear.rows());
-    std::vector<float> y = poisoned(tokens * linear.rows());
-    ops_->write(own_x, x);
-    ops_->write(second, y);
-    ops_->set_input(InputSlot::kBranch, own_x, tokens, linear.cols());
-    const std::array outputs{LinearOutput{&linear, first, linear.rows()},
-                             LinearOutput{&linear, second, linear.rows()}};
-    ops_->run_linears(InputSlot::kBranch, outputs);
-    const Status status = ops_->read(second, y);
-    EXPECT_TRUE(status.is_ok()) << status.message();
-    return y;
-  }
-
-  ThreadPool pool_{4};
-  Exec exec_{pool_};
-  std::unique_ptr<Ops> ops_;
-};
+class LinearCuda : public LinearOnGpu {};
 
 // Few tokens: the same codes and inputs as on the processor, summed in another order. Many: numbers
 // of 16 bits here, inputs of 8 bits there.

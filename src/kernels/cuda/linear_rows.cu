@@ -262,6 +262,8 @@ void linear_rows(ElementType type, const LinearParts& parts, const FloatInput& x
         return launch_exact<__nv_bfloat16, false>(parts, x, stream);
       case ElementType::kE4M3:
         return launch_exact<__nv_fp8_e4m3, true>(parts, x, stream);
+      case ElementType::kInt8:
+        return;  // has inputs of its own
     }
   }
   switch (type) {
@@ -271,6 +273,8 @@ void linear_rows(ElementType type, const LinearParts& parts, const FloatInput& x
       return launch_rows<__nv_bfloat16, false>(parts, x, stream);
     case ElementType::kE4M3:
       return launch_rows<__half, true>(parts, x, stream);
+    case ElementType::kInt8:
+      return linear_int8(parts, x, stream);
     case ElementType::kF32:
       return;
   }
@@ -287,6 +291,7 @@ void gather_element_rows(ElementType type, const std::byte* table, int64_t row_b
     case ElementType::kBF16:
       return launch_gather<__nv_bfloat16>(table, row_bytes, cols, rows, count, factor, out, stream);
     case ElementType::kE4M3:
+    case ElementType::kInt8:
       return;  // no table is kept so
   }
 }

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of many tokens on the GPU, FP8 and W8A8 above all, against the processor's; and the
+// promise that a batch does not change a row.
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/cuda_ops.h"
+#include "kernels/cuda/test_linear.h"
+#include "kernels/test_random.h"
+
+namespace ingot {
+namespace {
+
+// Tensor cores of Hopper add products of e4m3 with 13 bits behind the largest: at most 2^-13 of it
+// is lost with each, some 0.01 of the outputs' root mean square over rows as long as these.
+constexpr double kFp8Limit = 0.02;
+// Weights and inputs rounded to bf16.
+constexpr double kBf16Limit = 0.03;
+// Whole sums here; sums of 32 columns there, with scales of 16 bits.
+constexpr double kInt8Limit = 1e-3;
+
+struct Weights {
+  std::vector<std::byte> codes;
+  QuantTensor tensor;
+  std::vector<float> bias;
+};
+
+enum class Fp8Scales { kTensor, kRows, kBlocks };
+
+Weights fp8_weights(Random& random, int64_t rows, int64_t cols, Fp8Scales scales,
+                    const InputQuant& input) {
+  Weights weights;
+  QuantTensor& tensor = weights.tensor;
+  const bool is_blocks = scales == Fp8Scales::kBlocks;
+  tensor.scheme = {CodeMeaning::kE4m3, CodeOrder::kRows, 8, is_blocks ? 128 : cols};
+  tensor.rows = rows;
+  tensor.cols = cols;
+  tensor.input = input;
+  for (int64_t i = 0; i < rows * cols; ++i) {
+    const auto code = static_cast<uint8_t>(random.whole(0, 255));
+    weights.codes.push_back(static_cast<std::byte>((code & 0x7F) == 0x7F ? 1 : code));
+  }
+  tensor.codes = weights.codes;
+  const int64_t together = is_blocks ? 128 : scales == Fp8Scales::kRows ? 1 : rows;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t group = 0; group < tensor.groups(); ++group) {
+      const auto at = static_cast<size_t>((row - 1) * tensor.groups() + group);
+      tensor.scales.push_back(row % together == 0 ? random.uniform(0.001F, 0.1F)
+                                                  : tensor.scales[at]);
+    }
+  }
+  // As large as the products, or the limits would not see it.
+  weights.bias = random.normals(rows);
+  for (float& bias : weights.bias)
+    bias *= 100;
+  return weights;
+}
+
+Weights int8_weights(Random& random, int64_t rows, int64_t cols, CodeOrder order,
+                     const InputQuant& input) {
+  Weights weights;
+  QuantTensor& tensor = weights.tensor;
+  tensor.scheme = {CodeMeaning::kAffine, order, 8, cols};
+  tensor.rows = rows;
+  tensor.cols = cols;
+  tensor.input = input;
+  for (int64_t i = 0; i < rows * cols; ++i)
+    weights.codes.push_back(static_cast<std::byte>(random.whole(0, 255)));
+  tensor.codes = weights.codes;
+  tensor.zeros.assign(static_cast<size_t>(rows), 128);
+  for (int64_t row = 0; row < rows; ++row)
+    tensor.scales.push_back(random.uniform(0.01F, 0.1F));
+  weights.bias = random.normals(rows);
+  return weights;
+}
+
+std::vector<float> first_rows(const std::vector<float>& x, int64_t rows, int64_t cols) {
+  return {x.begin(), x.begin() + rows * cols};
+}
+
+class LinearWideCuda : public LinearOnGpu {
+ protected:
+  std::shared_ptr<const DeviceWeight> place(const Weights& weights) {
+    auto placed = test_device()->place(weights.tensor, weights.bias, {}, exec_);
+    EXPECT_TRUE(placed.is_ok()) << placed.status().message();
+    return placed.is_ok() ? *placed : nullptr;
+  }
+
+  std::vector<float> expected(const Weights& weights, const std::vector<float>& x, int64_t tokens) {
+    WeightMemory memory;
+    const Result<Linear> linear =
+        Linear::bind(weights.tensor, weights.bias, TargetSet::scalar_only(), memory, exec_);
+    EXPECT_TRUE(linear.is_ok()) << linear.status().message();
+    return on_cpu(*linear, x, tokens);
+  }
+
+  // For every number of tokens, against the processor's first rows.
+  void compare(const Weights& weights, std::initializer_list<int64_t> counts, double limit) {
+    const QuantTensor& tensor = weights.tensor;
+    const int64_t most = std::max(counts);
+    const std::vector<float> x = random_.normals(most * tensor.cols);
+    const std::vector<float> wanted = expected(weights, x, most);
+    const auto placed = place(weights);
+    ASSERT_NE(placed, nullptr);
+    for (const int64_t tokens : counts) {
+      const std::vector<float> y = on_gpu(placed, first_rows(x, tokens, tensor.cols), tokens);
+      EXPECT_LE(distance(y, first_rows(wanted, tokens, tensor.rows)), limit)
+          << "[" << tensor.rows << ", " << tensor.cols << "] by " << tokens << ", inputs in blocks "
+          << tensor.input.block << ", scale " << tensor.input.scale;
+    }
+  }
+
+  Random random_{test_seed()};
+};
+
+TEST_F(LinearWideCuda, Fp8GivesWhatTheProcessorGives) {
+  const InputQuant of_tokens{.kind = InputKind::kE4m3};
+  const InputQuant of_all{.kind = InputKind::kE4m3, .scale = 0.01F};
+  const InputQuant of_blocks{.kind = InputKind::kE4m3, .block = 128};
+  InputQuant of_wide_blocks = of_blocks;
+  of_wide_blocks.block = 256;
+  using enum Fp8Scales;
+  // Rows and columns that do not fill blocks of 128, and spans that are no multiple of four.
+  for (const auto& [rows, cols] : {std::pair{128, 640}, std::pair{272, 1152}, std::pair{48, 576}}) {
+    for (const auto& [scales, input] :
+         {std::pair{kTensor, of_all}, std::pair{kTensor, of_blocks}, std::pair{kRows, of_tokens},
+          std::pair{kRows, of_all}, std::pair{kBlocks, of_blocks}, std::pair{kBlocks, of_tokens},
+          std::pair{kBlocks, of_wide_blocks}}) {
+      SCOPED_TRACE(static_cast<int>(scales));
+      compare(fp8_weights(random_, rows, cols, scales, input), {1, 33, 80, 300, 513}, kFp8Limit);
+    }
+  }
+}
+
+TEST_F(LinearWideCuda, Fp8ThatTheLibraryDoesNotTakeIsMultipliedAllTheSame) {
+  const InputQuant of_tokens{.kind = InputKind::kE4m3};
+  const InputQuant of_blocks{.kind = InputKind::kE4m3, .block = 128};
+  using enum Fp8Scales;
+  // Rows that are no multiple of 16; scales that differ within a block; inputs as they are.
+  compare(fp8_weights(random_, 50, 192, kRows, of_tokens), {1, 40, 80, 300}, kBf16Limit);
+  compare(fp8_weights(random_, 50, 192, kBlocks, of_blocks), {1, 40, 80, 300}, kBf16Limit);
+  compare(fp8_weights(random_, 64, 256, kRows, of_blocks), {1, 40, 80, 300}, kBf16Limit);
+  compare(fp8_weights(random_, 64, 256, kRows, {}), {80, 300}, kBf16Limit);
+}
+
+TEST_F(LinearWideCuda, Int8GivesWhatTheProcessorGives) {
+  const InputQuant of_tokens{.kind = InputKind::kInt8};
+  const InputQuant of_all{.kind = InputKind::kInt8, .scale = 0.03F, .zero = 5};
+  const InputQuant with_zeros{.kind = InputKind::kInt8, .is_symmetric = false};
+  // 50 rows are never the library's.
+  for (const auto& [rows, cols] : {std::pair{64, 512}, std::pair{272, 1184}, std::pair{50, 96}}) {
+    for (const InputQuant& input : {of_tokens, of_all, with_zeros}) {
+      for (const CodeOrder order : {CodeOrder::kRowsSigned, CodeOrder::kRows}) {
+        compare(int8_weights(random_, rows, cols, order, input), {1, 8, 9, 33, 80, 300},
+                kInt8Limit);
+      }
+    }
+  }
+}
+
+// Few tokens by our kernel, many by the library: whole sums are the same.
+TEST_F(LinearWideCuda, Int8HasTheSameBitsByAnyKernel) {
+  const InputQuant input{.kind = InputKind::kInt8, .is_symmetric = false};
+  const Weights weights = int8_weights(random_, 64, 512, CodeOrder::kRowsSigned, input);
+  const auto placed = place(weights);
+  ASSERT_NE(placed, nullptr);
+  const std::vector<float> x = random_.normals(100 * 512);
+  const std::vector<float> all = on_gpu(placed, x, 100);
+  EXPECT_EQ(on_gpu(placed, first_rows(x, 20, 512), 20), first_rows(all, 20, 64));
+  EXPECT_EQ(on_gpu(placed, first_rows(x, 1, 512), 1), first_rows(all, 1, 64));
+}
+
+// What the tests above would not show: whether codes really are multiplied as they are.
+TEST_F(LinearWideCuda, TheLibraryTakesCodesOnHopper) {
+  if (test_device()->info().generation != "sm_90") GTEST_SKIP() << "not a Hopper GPU";
+  const std::unique_ptr<cuda::MatMulLibrary> library = cuda::MatMulLibrary::open();
+  if (library == nullptr) GTEST_SKIP() << "no cuBLASLt";
+  constexpr size_t kBytes = size_t{4} << 20;
+  std::vector<std::unique_ptr<DeviceBuffer>> memory;
+  for (int i = 0; i < 6; ++i)
+    memory.push_back(*test_device()->allocate(kBytes));
+  const cuda::Stream stream = static_cast<cuda::CudaDevice&>(*test_device()).stream();
+  using cuda::ElementType;
+  using cuda::ProductScales;
+  for (const auto& [type, scales] : {std::pair{ElementType::kE4M3, ProductScales::kOuter},
+                                     std::pair{ElementType::kE4M3, ProductScales::kBlocks},
+                                     std::pair{ElementType::kE4M3, ProductScales::kNone},
+                                     std::pair{ElementType::kInt8, ProductScales::kNone}}) {
+    for (const bool is_batch_invariant : {false, true}) {
+      const cuda::MatMul product{.type = type,
+                                 .weights = memory[0]->data(),
+                                 .weight_stride = 1024,
+                                 .x = memory[1]->data(),
+                                 .x_stride = 1024,
+                                 .y = memory[2]->data(),
+                                 .y_stride = 512,
+                                 .rows = 512,
+                                 .cols = 1024,
+                                 .tokens = 300,
+                                 .tiles = {128, 128},
+                                 .tail = memory[3]->data(),
+                                 .scales = scales,
+                                 .weight_scales = reinterpret_cast<const float*>(memory[4]->data()),
+                                 .x_scales = reinterpret_cast<const float*>(memory[5]->data()),
+                                 .is_batch_invariant = is_batch_invariant};
+      EXPECT_TRUE(library->run(product, stream))
+          << "type " << static_cast<int>(type) << ", scales " << static_cast<int>(scales);
+    }
+  }
+  // The memory is given back only when all has run.
+  std::array<std::byte, 1> one{};
+  EXPECT_TRUE(test_device()->read(memory[2]->data(), one).is_ok());
+}
+
+TEST_F(LinearWideCuda, ABatchDoesNotChangeARow) {
+  static_cast<cuda::CudaOps&>(*ops_).set_batch_invariant(true);
+  constexpr int64_t kTokens = 200;
+  constexpr int64_t kOutputs = 96;
+  constexpr int64_t kInputs = 768;
+  const auto compare_rows = [&](std::string_view name,
+                                const std::shared_ptr<const DeviceWeight>& weight,
+                                const std::vector<float>& wanted, const std::vector<float>& x) {
+    const int64_t rows = weight->rows();
+    const std::vector<float> all = on_gpu(weight, x, kTokens);
+    EXPECT_LE(distance(all, wanted), 0.15) << name;
+    for (int64_t first = 0, count = 0; first < kTokens; first += count) {
+      // Alone, mostly; some groups that a tile begins or ends in.
+      count = first == 100 ? 40 : first == 140 ? 9 : 1;
+      const std::vector<float> own(x.begin() + first * kInputs,
+                                   x.begin() + (first + count) * kInputs);
+      const std::vector<float> same(all.begin() + first * rows,
+                                    all.begin() + (first + count) * rows);
+      ASSERT_EQ(on_gpu(weight, own, count), same) << name << ", row " << first;
+    }
+  };
+  const std::vector<float> x = random_.normals(kTokens * kInputs);
+  const std::vector<float> bias = random_.normals(kOutputs);
+  for (const Layout layout :
+       {Layout::kF32, Layout::kF16, Layout::kBF16, Layout::kQ4_K, Layout::kQ8_0}) {
+    const std::vector<std::byte> bytes = random_.weights(layout, kOutputs * kInputs);
+    const TensorView view{layout, Shape{kOutputs, kInputs}, bytes};
+    WeightMemory memory;
+    const Linear linear = *Linear::bind(view, bias, TargetSet::scalar_only(), memory, exec_);
+    const auto placed = test_device()->place(view, bias, {}, exec_);
+    ASSERT_TRUE(placed.is_ok()) << placed.status().message();
+    compare_rows(info(layout).name, *placed, on_cpu(linear, x, kTokens), x);
+  }
+  const InputQuant of_tokens{.kind = InputKind::kE4m3};
+  const InputQuant of_blocks{.kind = InputKind::kE4m3, .block = 128};
+  const InputQuant of_int8{.kind = InputKind::kInt8};
+  using enum Fp8Scales;
+  for (const auto& [name, weights] :
+       {std::pair{"fp8 by rows", fp8_weights(random_, kOutputs, kInputs, kRows, of_tokens)},
+        std::pair{"fp8 by blocks", fp8_weights(random_, kOutputs, kInputs, kBlocks, of_blocks)},
+        std::pair{"fp8 of odd rows", fp8_weights(random_, 50, kInputs, kBlocks, of_blocks)},
+        std::pair{"fp8 weights alone", fp8_weights(random_, kOutputs, kInputs, kBlocks, {})},
+        std::pair{"int8",
+                  int8_weights(random_, kOutputs, kInputs, CodeOrder::kRowsSigned, of_int8)}}) {
+    const auto placed = place(weights);
+    ASSERT_NE(placed, nullptr);
+    compare_rows(name, placed, expected(weights, x, kTokens), x);
+  }
+}
+
+}  // namespace
+}  // namespace ingot
