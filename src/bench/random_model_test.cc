@@ -73,20 +73,18 @@ TEST(RandomModel, HasTheParametersAndBytesOfItsShape) {
   EXPECT_EQ(cost.head_bytes, 2.0 * 512 * 256);
 }
 
-TEST(RandomModel, EveryLayerHasMemoryOfItsOwn) {
-  RandomWeights weights((*make_random_model("tiny:f16", options_of_tests())).model->spec(),
-                        *parse_random_format("q4_k_m"));
+TEST(RandomModel, WeightsThatAreAlikeAreMadeOnce) {
+  const auto loaded = make_random_model("tiny:f16", options_of_tests());
+  RandomWeights weights(loaded->model->spec(), *parse_random_format("q4_k_m"));
   const WantedWeight up{WeightPart::kUp, 0, 512, 256};
-  WantedWeight other = up;
-  other.layer = 1;
-  EXPECT_EQ(&weights.weight(up), &weights.weight(other));  // made once
-  EXPECT_EQ(weights.size_bytes(up), weights.weight(up).bytes.size());
-  // ... and bound twice, each read by itself.
-  const auto loaded = make_random_model("tiny:q4_0", options_of_tests());
-  const std::vector<LayerWeights>& layers = loaded->model->layers();
-  const double both =
-      static_cast<double>(layers[0].up.linear.weight_bytes() + layers[1].up.linear.weight_bytes());
-  EXPECT_GE(both, 2 * 512 * 256 / 2.0);
+  WantedWeight gate = up;
+  gate.part = WeightPart::kGate;
+  gate.layer = 1;
+  EXPECT_EQ(&weights.weight(up), &weights.weight(gate));
+  const WantedWeight down{WeightPart::kDown, 0, 256, 512};
+  EXPECT_NE(&weights.weight(up), &weights.weight(down));
+  for (const WantedWeight& wanted : {up, down})
+    EXPECT_EQ(weights.size_bytes(wanted), weights.weight(wanted).bytes.size());
 }
 
 TEST(RandomModel, IsToldApartByItsName) {

@@ -346,6 +346,10 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::duplicate(const DeviceWe
   return std::shared_ptr<const DeviceWeight>(own);
 }
 
+void CudaDevice::use_on_this_thread() const {
+  cudaSetDevice(index_);  // whether it can be used at all was seen when it was opened
+}
+
 bool CudaDevice::is_lost() const {
   // Once the context is broken every call says so; an error of one call alone it does not know of.
   const cudaError_t error = cudaStreamQuery(stream_);

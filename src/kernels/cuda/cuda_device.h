@@ -40,6 +40,8 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   Status fail(DeviceFault fault) override;
 
   Stream stream() const { return stream_; }
+  // What is launched from here goes to this device: threads begin with the first one.
+  void use_on_this_thread() const;
 
  private:
   // Units of a weight, filled by the host's threads a piece at a time while the piece before is on

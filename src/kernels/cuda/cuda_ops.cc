@@ -59,10 +59,13 @@ void CudaOps::set_batch_invariant(bool is_batch_invariant) {
 }
 
 void CudaOps::keep(const Status& status) {
-  if (status_.is_ok() && !status.is_ok()) status_ = status;
+  if (status.is_ok()) return;
+  cudaGetLastError();  // it is told here, and not once more by a later step that did nothing wrong
+  if (status_.is_ok()) status_ = status;
 }
 
 void CudaOps::begin(const OpsStep& step) {
+  device_->use_on_this_thread();
   status_ = Status::ok();
   sum_ = {};
   producer_ = {};
