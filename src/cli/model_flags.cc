@@ -127,7 +127,7 @@ void add_random_flag(CLI::App& command, ModelFlags& flags) {
                   fmt::format("Random weights instead of MODEL, as 8B:q4_k_m: a shape ({}) and a "
                               "format (a GGUF mixture, fp8, fp8_block, int8, gptq, awq or nf4)",
                               random_shape_names()))
-      ->type_name("SHAPE:FORMAT")
+      ->type_name("NAME")
       ->excludes(command.get_option("MODEL"));
 }
 
