@@ -105,6 +105,8 @@ double seconds(const Work& work) {
   args.heads = kHeads;
   args.scale = 0.088F;
   args.scratch = scratch.as<std::byte>();
+  const DeviceMemory counters(std::vector<uint32_t>(static_cast<size_t>(kKvHeads) * count));
+  args.counters = counters.as<uint32_t>();
   args.is_batch_invariant = work.is_batch_invariant;
   args.sequences = {first_rows.as<int32_t>(),
                     tokens.as<int32_t>(),
@@ -137,10 +139,7 @@ double seconds(const Work& work) {
         cuda::StoreKvArgs store{};
         store.kv = args.kv;
         store.kv.data = cache.as<std::byte>() + layer * layer_bytes;
-        store.k = k.as<float>();
-        store.k_stride = kKvHeads * kDim;
-        store.v = k.as<float>();
-        store.v_stride = kKvHeads * kDim;
+        store.fresh = {k.as<float>(), kKvHeads * kDim, k.as<float>(), kKvHeads * kDim};
         store.sequences = args.sequences;
         store.sequences.first_row = row0.as<int32_t>();
         store.sequences.tokens = all.as<int32_t>();

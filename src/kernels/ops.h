@@ -80,7 +80,7 @@ struct RotateOp {
 struct AttendOp {
   PagedKv kv;
   size_t group;
-  const float* q;
+  float* q;  // holds anything afterwards
   const float* k;
   const float* v;
   float* out;

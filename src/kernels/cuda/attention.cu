@@ -92,9 +92,29 @@ Splits plan_splits(const AttentionArgs& args, TokenRange tokens, int32_t length,
   return splits;
 }
 
-void attend(const AttentionArgs& args, Stream stream) {
+int64_t attention_counters(const DeviceSequences& sequences, int32_t kv_heads) {
+  return static_cast<int64_t>(sequences.sequences) * kv_heads;
+}
+
+void attend(const AttentionArgs& given, Stream stream) {
+  AttentionArgs args = given;
   const DeviceSequences& sequences = args.sequences;
   if (sequences.rows == 0 || sequences.sequences == 0) return;
+  // One row a sequence, whose queries of a kv head are all one thread block's: it stores their key.
+  const bool stores_itself = is_for_tensor_cores(args) && sequences.most_tokens == 1 &&
+                             args.heads / args.kv.kv_heads <= kFewQueries;
+  if (args.fresh.k != nullptr && !stores_itself) {
+    store_kv({.kv = args.kv,
+              .fresh = args.fresh,
+              .sequences = sequences,
+              .rope = args.rope,
+              .q = args.rope.cos == nullptr ? nullptr : args.q,
+              .q_stride = args.q_stride,
+              .heads = args.heads},
+             stream);
+    args.fresh = {};
+    args.rope = {};
+  }
   constexpr int32_t kNoLimit = std::numeric_limits<int32_t>::max();
   if (!is_for_tensor_cores(args)) return launch_generic(args, stream);
   if (args.is_batch_invariant) return launch_decode(args, {1, kNoLimit}, stream);

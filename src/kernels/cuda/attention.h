@@ -47,19 +47,36 @@ struct DeviceSequences {
   int32_t longest;      // at least first_position + tokens of every sequence
 };
 
-struct StoreKvArgs {
-  DeviceKv kv;
-  const float* k;  // [rows, kv_heads, key_dim]
+// A step's new keys and values.
+struct NewKv {
+  const float* k;  // [rows, kv_heads, key_dim]; null: they are in their pages
   int64_t k_stride;
   const float* v;  // [rows, kv_heads, value_dim]
   int64_t v_stride;
+};
+
+// The rotation by position that new keys and queries still need.
+struct RopeRows {
+  const float* cos;  // [rows, pairs]; null: none
+  const float* sin;
+  int32_t pairs;
+  bool in_halves;  // dimension i turns with i + pairs; else 2i with 2i + 1
+};
+
+struct StoreKvArgs {
+  DeviceKv kv;
+  NewKv fresh;
   DeviceSequences sequences;
+  RopeRows rope;
+  float* q;  // [rows, heads, key_dim], rotated in place; null where there is no rotation
+  int64_t q_stride;
+  int32_t heads;
 };
 void store_kv(const StoreKvArgs& args, Stream stream);
 
 struct AttentionArgs {
   DeviceKv kv;
-  const float* q;  // [rows, heads, key_dim]
+  float* q;  // [rows, heads, key_dim]; may be rotated in place
   int64_t q_stride;
   float* out;  // [rows, heads, value_dim]
   int64_t out_stride;
@@ -70,12 +87,19 @@ struct AttentionArgs {
   const float* alibi_slopes;  // [heads] or null
   const float* sinks;         // [heads] or null
   DeviceSequences sequences;
-  std::byte* scratch;       // attention_scratch_bytes() of it
+  // Stored first; kernels of few rows do it on the way.
+  NewKv fresh;
+  RopeRows rope;
+  std::byte* scratch;  // attention_scratch_bytes() of it
+  // attention_counters() zeros, which are zeros again afterwards; null: splits are joined by a
+  // kernel of their own.
+  uint32_t* counters;
   bool is_batch_invariant;  // a row's bits may then not depend on how its sequence was cut into
                             // steps
 };
 // For any step of at most this size.
 int64_t attention_scratch_bytes(int32_t rows, int32_t heads, int32_t value_dim, int32_t longest);
+int64_t attention_counters(const DeviceSequences& sequences, int32_t kv_heads);
 void attend(const AttentionArgs& args, Stream stream);
 
 }  // namespace ingot::cuda

@@ -381,9 +381,11 @@ TEST_F(CudaAttention, StoresTheSameBytesAsTheScalarKernel) {
       const OnDevice device(step);
       const DeviceMemory device_k(k);
       const DeviceMemory device_v(v);
-      cuda::store_kv({device.device_kv(step), device_k.as<float>(), 3 * key_dim,
-                      device_v.as<float>(), 3 * value_dim, device.sequences(step)},
-                     nullptr);
+      cuda::StoreKvArgs args{};
+      args.kv = device.device_kv(step);
+      args.fresh = {device_k.as<float>(), 3 * key_dim, device_v.as<float>(), 3 * value_dim};
+      args.sequences = device.sequences(step);
+      cuda::store_kv(args, nullptr);
       INGOT_CUDA_OK(cudaDeviceSynchronize());
       const std::vector<std::byte> stored = device.cache.read<std::byte>();
 
@@ -562,6 +564,89 @@ TEST_F(CudaAttention, OneRowOfASequenceIsTheSameInCompany) {
     alone.q.resize(static_cast<size_t>(options.heads * options.key_dim));
     const std::vector<float> expected = OnDevice(alone).run(alone);
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out.begin()));
+  }
+}
+
+// [rows, heads, dim], as RopeRows says.
+void rotate_rows(std::vector<float>& x, int64_t rows, int64_t dim, int64_t pairs, bool in_halves,
+                 const std::vector<float>& cos, const std::vector<float>& sin) {
+  const int64_t heads = std::ssize(x) / rows / dim;
+  for (int64_t i = 0; i < rows * heads; ++i) {
+    for (int64_t pair = 0; pair < pairs; ++pair) {
+      float* head = x.data() + i * dim;
+      float& first = head[in_halves ? pair : 2 * pair];
+      float& second = head[in_halves ? pair + pairs : 2 * pair + 1];
+      const auto at = static_cast<size_t>(i / heads * pairs + pair);
+      const float a = first;
+      const float b = second;
+      first = a * cos[at] - b * sin[at];
+      second = b * cos[at] + a * sin[at];
+    }
+  }
+}
+
+TEST_F(CudaAttention, StoringRotatingAndJoiningOnTheWayChangesNoBit) {
+  Random random(test_seed());
+  for (const KvCacheType type : kv_cache_types()) {
+    for (int kind = 0; kind < 4; ++kind) {
+      const int64_t dim = kind % 2 == 0 ? 128 : 64;
+      const bool in_halves = kind < 2;
+      const Options options{.type = type, .key_dim = dim, .value_dim = dim};
+      SCOPED_TRACE(options.name());
+      std::vector<Part> parts{{1, 1}, {300, 1}, {5, 0}, {2500, 1}, {129, 1}};
+      if (kind == 3) parts.push_back({700, 40});
+      Step step(random, options, parts);
+      const int64_t pairs = dim / 2 - 4 * kind;
+      const std::vector<float> cos = random.normals(step.rows * pairs);
+      const std::vector<float> sin = random.normals(step.rows * pairs);
+      std::vector<float> k = random.normals(step.rows * options.kv_heads * dim);
+      const std::vector<float> v = random.normals(step.rows * options.kv_heads * dim);
+      const auto fresh = [&](const DeviceMemory& device_k, const DeviceMemory& device_v) {
+        const int64_t stride = options.kv_heads * dim;
+        return cuda::NewKv{device_k.as<float>(), stride, device_v.as<float>(), stride};
+      };
+
+      const OnDevice together(step);
+      const DeviceMemory together_k(k);
+      const DeviceMemory device_v(v);
+      const DeviceMemory device_cos(cos);
+      const DeviceMemory device_sin(sin);
+      const DeviceMemory counters(
+          std::vector<uint32_t>(parts.size() * static_cast<size_t>(options.kv_heads)));
+      cuda::AttentionArgs args = together.args(step);
+      args.fresh = fresh(together_k, device_v);
+      args.rope = {device_cos.as<float>(), device_sin.as<float>(), static_cast<int32_t>(pairs),
+                   in_halves};
+      args.counters = counters.as<uint32_t>();
+      cuda::attend(args, nullptr);
+      INGOT_CUDA_OK(cudaDeviceSynchronize());
+
+      rotate_rows(step.q, step.rows, dim, pairs, in_halves, cos, sin);
+      rotate_rows(k, step.rows, dim, pairs, in_halves, cos, sin);
+      const OnDevice apart(step);
+      const DeviceMemory apart_k(k);
+      cuda::StoreKvArgs store{};
+      store.kv = apart.device_kv(step);
+      store.fresh = fresh(apart_k, device_v);
+      store.sequences = apart.sequences(step);
+      cuda::store_kv(store, nullptr);
+      cuda::attend(apart.args(step), nullptr);
+      INGOT_CUDA_OK(cudaDeviceSynchronize());
+
+      EXPECT_EQ(together.cache.read<std::byte>(), apart.cache.read<std::byte>());
+      const std::vector<float> out = together.out.read<float>();
+      const std::vector<float> expected = apart.out.read<float>();
+      int64_t wrong = 0;
+      for (size_t part = 0; part < parts.size(); ++part) {
+        const int64_t width = options.heads * dim;
+        const int64_t first = step.first_row(part) * width;
+        for (int64_t i = first; i < first + parts[part].tokens * width; ++i)
+          wrong += out[static_cast<size_t>(i)] == expected[static_cast<size_t>(i)] ? 0 : 1;
+      }
+      EXPECT_EQ(wrong, 0);
+      for (const uint32_t counter : counters.read<uint32_t>())
+        EXPECT_EQ(counter, 0u);
+    }
   }
 }
 

@@ -14,6 +14,8 @@
 
 #include "kernels/cuda/attention_device.cuh"
 #include "kernels/cuda/attention_paths.h"
+#include "kernels/cuda/attention_splits.cuh"
+#include "kernels/cuda/attention_store.cuh"
 #include "kernels/cuda/cp_async.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/mma.cuh"
@@ -112,6 +114,8 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
     if (split >= end_split) return;
     if (args.window != 0) next_page = read_page(split);
     if (thread < kMostRuns) pages(0)[thread] = next_page;
+    // The block that will read the newest position writes it first.
+    if (args.fresh.k != nullptr && (end_split - 1 - split) % shares == 0) store_newest();
     __syncthreads();
     issue<true>(split, pages(0));
     issue<false>(split, pages(0));
@@ -186,7 +190,13 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
       }
     }
     wait_for_copies<0>();
-    if (step.splits.values == nullptr) write_result(largest, sums, total);
+    if (step.splits.values == nullptr) {
+      write_result(largest, sums, total);
+    } else if (step.joins_itself) {
+      const int active = min(shares, end_split - begin / kSplit);
+      uint32_t* counter = args.counters + sequence * args.kv.kv_heads + kv_head;
+      if (is_last_of(counter, active)) join_queries();
+    }
   }
 
  private:
@@ -199,6 +209,33 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
   __device__ float& sum_at(int of_warp, int row) const {
     return reinterpret_cast<float*>(memory + Shape::kSums)[of_warp * kQueries + row];
   }
+  // The key and value of this sequence's one row.
+  __device__ void store_newest() const {
+    std::byte* page = key_place(args.kv, step.layout, args.sequences, sequence, end - 1);
+    if (page == nullptr) return;
+    constexpr int kCount = kDim / 32;
+    if (warp == 0)
+      store_new<kCount, true>(args.kv, step.layout, args.fresh, args.rope, first_row, kv_head,
+                              end - 1, lane, page);
+    if (warp == 1)
+      store_new<kCount, false>(args.kv, step.layout, args.fresh, args.rope, first_row, kv_head,
+                               end - 1, lane, page);
+    __threadfence();  // it is read again past the first-level cache
+  }
+
+  // All splits of these queries are there: a warp a query.
+  __device__ void join_queries() const {
+    for (int query = first_query + warp; query < min(first_query + kQueries, tokens * group);
+         query += kDecodeWarps) {
+      const int token = query / group;
+      join_row<kDim>(step, slot_of(token), kv_head * group + query % group, first_row + token,
+                     end - tokens + token, lane);
+    }
+  }
+  __device__ int slot_of(int token) const {
+    return step.splits.is_slot_by_sequence ? sequence * kDecodeTokens + token : first_row + token;
+  }
+
   // The page that a thread finds for all: the thread-th of a split.
   __device__ int read_page(int split) const {
     const int shift = step.layout.page_shift;
@@ -542,10 +579,9 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
       const int query = first_query + 8 * i + g;
       if (query >= tokens * group) continue;
       const int token = query / group;
-      const int slot =
-          splits.is_slot_by_sequence ? sequence * kDecodeTokens + token : first_row + token;
       const int head = kv_head * group + query % group;
-      const int64_t at = (static_cast<int64_t>(slot) * args.heads + head) * splits.most + split;
+      const int64_t at =
+          (static_cast<int64_t>(slot_of(token)) * args.heads + head) * splits.most + split;
       if (warp == 0 && t == 0) {
         splits.stats[2 * at] = part_largest[i];
         splits.stats[2 * at + 1] = part_sums[i];
@@ -607,12 +643,13 @@ void launch_decode_tiles(const AttentionArgs& args, TokenRange tokens, int64_t q
   const int64_t blocks =
       static_cast<int64_t>(step.row_blocks) * args.kv.kv_heads * args.sequences.sequences;
   step.splits = plan_splits(args, tokens, Shape::kSplit, blocks, kDecodeBusyBlocks);
+  step.joins_itself = args.counters != nullptr && step.row_blocks == 1;
   const auto kernel = attend_decode<kType, kDim, kTiles>;
   const dim3 grid(
       static_cast<unsigned>(step.row_blocks) * static_cast<unsigned>(step.splits.shares),
       static_cast<unsigned>(args.kv.kv_heads), static_cast<unsigned>(args.sequences.sequences));
   launch_early(kernel, {grid, kDecodeThreads, Shape::kBytes}, stream, step);
-  if (step.splits.values != nullptr) launch_join(step, stream);
+  if (step.splits.values != nullptr && !step.joins_itself) launch_join(step, stream);
 }
 
 template <KvType kType, int kDim>

@@ -109,16 +109,34 @@ __device__ __forceinline__ void rotate(float (&x)[kCount], int size, int lane) {
     x[j] *= scale;
 }
 
-// One query row of a warp: lane l gets elements 32 j + l, zeros beyond the row's end or where there
-// is no row; rotated if the cache's keys are.
+// One row of a warp, rotated by position: lane l gets elements 32 j + l, zeros beyond the row's end
+// or where there is no row.
+template <int kCount>
+__device__ __forceinline__ void load_rotated(const float* from, int dim, const RopeRows& rope,
+                                             int row, bool is_row, int lane, float (&x)[kCount]) {
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+    const int i = 32 * j + lane;
+    const bool is_there = is_row && i < dim;
+    x[j] = is_there ? from[i] : 0.0F;
+    if (rope.cos == nullptr || !is_there || i >= 2 * rope.pairs) continue;
+    const int pair = rope.in_halves ? i % rope.pairs : i / 2;
+    const bool is_first = rope.in_halves ? i < rope.pairs : i % 2 == 0;
+    const float other = from[rope.in_halves ? (is_first ? i + rope.pairs : pair) : i ^ 1];
+    const float cos = rope.cos[row * rope.pairs + pair];
+    const float sin = rope.sin[row * rope.pairs + pair];
+    x[j] = is_first ? __fsub_rn(__fmul_rn(x[j], cos), __fmul_rn(other, sin))
+                    : __fadd_rn(__fmul_rn(x[j], cos), __fmul_rn(other, sin));
+  }
+}
+
+// One query row, rotated too if the cache's keys are.
 template <int kCount>
 __device__ __forceinline__ void load_query(const AttentionArgs& args, int row, int head,
                                            bool is_row, int lane, float (&x)[kCount]) {
   const int dim = args.kv.key_dim;
   const float* q = args.q + row * args.q_stride + static_cast<int64_t>(head) * dim;
-#pragma unroll
-  for (int j = 0; j < kCount; ++j)
-    x[j] = is_row && 32 * j + lane < dim ? q[32 * j + lane] : 0.0F;
+  load_rotated(q, dim, args.rope, row, is_row, lane, x);
   if (rotates_keys(args.kv.type)) rotate(x, dim & -dim, lane);
 }
 

@@ -13,6 +13,7 @@
 namespace ingot::cuda {
 
 inline constexpr int32_t kDecodeTokens = 8;  // rows of one sequence that are still few
+inline constexpr int32_t kFewQueries = 16;   // of a kv head, that one thread block always takes
 
 struct KvLayout {
   int32_t key_row_bytes;
@@ -45,6 +46,7 @@ struct AttentionStep {
   TokenRange tokens;
   Splits splits;
   int32_t row_blocks;  // of one sequence's queries of one kv head
+  bool joins_itself;   // the last block of a sequence and kv head joins its splits
 };
 
 // Whether tensor cores can do it: 8- and 16-bit rows of whole 16-byte pieces, heads up to 256.

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes new keys and values to their pages, to the bytes of attention_codec_ref.cc. A warp takes
-// one row of one kv head, its key and then its value: lane l has elements 32 j + l. Keys of fp8 and
-// int4 are rotated first. Reads 4 bytes and writes at most 4 a value; a step's rows are few.
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_fp8.h>
-
-#include "kernels/cuda/attention_device.cuh"
-#include "kernels/cuda/attention_paths.h"
+// Writes new keys and values to their pages, a warp for a row and kv head, its key and then its
+// value; where keys are rotated by position, more warps rotate the queries. Reads 4 bytes and
+// writes at most 4 a value; a step's rows are few.
+#include "kernels/cuda/attention_store.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace ingot::cuda {
@@ -20,141 +15,6 @@ struct StoreParams {
   KvLayout layout;
 };
 
-__device__ bool is_nan(float value) {
-  return value != value;
-}
-__device__ bool is_finite(float value) {
-  return fabsf(value) <= 3.402823466e+38F;
-}
-__device__ uint16_t half_bits(float value) {
-  if (is_nan(value))
-    return static_cast<uint16_t>(((__float_as_uint(value) >> 16) & 0x8000u) | 0x7E00u);
-  return __half_as_ushort(__float2half_rn(value));
-}
-__device__ float half_rounded(float value) {
-  return __half2float(__float2half_rn(value));
-}
-__device__ uint16_t bfloat16_bits(float value) {
-  const uint32_t bits = __float_as_uint(value);
-  if (is_nan(value)) return static_cast<uint16_t>((bits >> 16) | 0x0040u);
-  return static_cast<uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
-}
-template <__nv_fp8_interpretation_t kKind>
-__device__ uint8_t fp8_bits(float value) {
-  const auto sign = static_cast<uint8_t>((__float_as_uint(value) >> 24) & 0x80u);
-  if (is_nan(value)) return static_cast<uint8_t>(sign | (kKind == __NV_E4M3 ? 0x7Fu : 0x7Eu));
-  return __nv_cvt_float_to_fp8(value, __NV_SATFINITE, kKind);
-}
-
-__device__ float warp_max(float value) {
-  for (int mask = 16; mask > 0; mask /= 2)
-    value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, mask));
-  return value;
-}
-__device__ float warp_min(float value) {
-  return -warp_max(-value);
-}
-__device__ void put_half(uint16_t bits, std::byte* to) {  // maybe at an odd address
-  to[0] = static_cast<std::byte>(bits & 0xFFu);
-  to[1] = static_cast<std::byte>(bits >> 8);
-}
-constexpr float kLargestHalf = 65504.0F;
-constexpr uint16_t kHalfNan = 0x7E00;
-__device__ float rounded_scale(float scale) {
-  return half_rounded(fminf(scale, kLargestHalf));
-}
-
-template <int kCount>
-__device__ bool is_all_finite(const float (&x)[kCount], int dim, int lane) {
-  bool is_good = true;
-#pragma unroll
-  for (int j = 0; j < kCount; ++j)
-    is_good = is_good && (32 * j + lane >= dim || is_finite(x[j]));
-  return __all_sync(kAllLanes, is_good) != 0;
-}
-
-template <int kCount>
-__device__ void store_int8(const float (&x)[kCount], int dim, int lane, std::byte* row) {
-  const bool is_good = is_all_finite(x, dim, lane);
-  float largest = 0;
-#pragma unroll
-  for (int j = 0; j < kCount; ++j)
-    largest = fmaxf(largest, 32 * j + lane < dim ? fabsf(x[j]) : 0.0F);
-  const float scale = rounded_scale(__fdiv_rn(warp_max(largest), 127.0F));
-  const float inverse = scale > 0 ? __frcp_rn(scale) : 0.0F;
-#pragma unroll
-  for (int j = 0; j < kCount; ++j) {
-    if (32 * j + lane >= dim) continue;
-    const float code = rintf(fminf(fmaxf(__fmul_rn(x[j], inverse), -127.0F), 127.0F));
-    const int whole = is_good ? static_cast<int>(code) : 0;
-    row[32 * j + lane] = static_cast<std::byte>(static_cast<uint8_t>(whole & 0xFF));
-  }
-  if (lane == 0) put_half(is_good ? half_bits(scale) : kHalfNan, row + dim);
-}
-
-template <int kCount>
-__device__ void store_int4(const float (&x)[kCount], int dim, int lane, std::byte* row) {
-  const int code_bytes = (dim + 1) / 2;
-  const bool is_good = is_all_finite(x, dim, lane);
-  float low = __uint_as_float(0x7F800000u);
-  float high = minus_infinity();
-#pragma unroll
-  for (int j = 0; j < kCount; ++j) {
-    if (32 * j + lane >= dim) continue;
-    low = fminf(low, x[j]);
-    high = fmaxf(high, x[j]);
-  }
-  low = warp_min(low);
-  high = warp_max(high);
-  const float base = half_rounded(fminf(fmaxf(low, -kLargestHalf), kLargestHalf) + 0.0F);
-  const float scale = rounded_scale(__fdiv_rn(__fsub_rn(high, low), 15.0F));
-  const float inverse = scale > 0 ? __frcp_rn(scale) : 0.0F;
-#pragma unroll
-  for (int j = 0; j < kCount; ++j) {
-    const int i = 32 * j + lane;
-    const float code = rintf(fminf(fmaxf(__fmul_rn(__fsub_rn(x[j], base), inverse), 0.0F), 15.0F));
-    const unsigned whole = is_good && i < dim ? static_cast<unsigned>(code) : 0u;
-    const unsigned next = __shfl_down_sync(kAllLanes, whole, 1);
-    if (lane % 2 == 0 && i < dim)
-      row[i / 2] = static_cast<std::byte>(static_cast<uint8_t>(whole | (next << 4)));
-  }
-  if (lane == 0) {
-    put_half(is_good ? half_bits(scale) : kHalfNan, row + code_bytes);
-    put_half(is_good ? half_bits(base) : kHalfNan, row + code_bytes + 2);
-  }
-}
-
-template <int kCount, bool kIsKey>
-__device__ void store_row(KvType type, const float* from, int dim, int lane, std::byte* row) {
-  float x[kCount];
-#pragma unroll
-  for (int j = 0; j < kCount; ++j)
-    x[j] = 32 * j + lane < dim ? from[32 * j + lane] : 0.0F;
-  if (kIsKey && rotates_keys(type)) rotate(x, dim & -dim, lane);
-  if (type == KvType::kInt8) return store_int8(x, dim, lane, row);
-  if (type == KvType::kInt4) return store_int4(x, dim, lane, row);
-#pragma unroll
-  for (int j = 0; j < kCount; ++j) {
-    const int i = 32 * j + lane;
-    if (i >= dim) continue;
-    switch (type) {
-      case KvType::kF32:
-        reinterpret_cast<float*>(row)[i] = x[j];
-        break;
-      case KvType::kF16:
-        reinterpret_cast<uint16_t*>(row)[i] = half_bits(x[j]);
-        break;
-      case KvType::kBF16:
-        reinterpret_cast<uint16_t*>(row)[i] = bfloat16_bits(x[j]);
-        break;
-      default:  // keys of both kinds of fp8 are e4m3
-        row[i] =
-            static_cast<std::byte>(kIsKey || type == KvType::kFp8E4M3 ? fp8_bits<__NV_E4M3>(x[j])
-                                                                      : fp8_bits<__NV_E5M2>(x[j]));
-    }
-  }
-}
-
 template <int kCount>
 __global__ void __launch_bounds__(kWarps * 32)
     store_rows(const __grid_constant__ StoreParams params) {
@@ -164,27 +24,33 @@ __global__ void __launch_bounds__(kWarps * 32)
   const DeviceSequences& sequences = args.sequences;
   const int lane = threadIdx.x % 32;
   const int item = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
-  const int row = item / args.kv.kv_heads;
-  const int head = item % args.kv.kv_heads;
+  const int items_each = args.kv.kv_heads + (args.q == nullptr ? 0 : args.heads);
+  const int row = item / items_each;
+  const int head = item % items_each;
   if (row >= sequences.rows) return;
+  if (head >= args.kv.kv_heads) {
+    const int dim = args.kv.key_dim;
+    float* q = args.q + row * args.q_stride + static_cast<int64_t>(head - args.kv.kv_heads) * dim;
+    float x[kCount];
+    load_rotated(q, dim, args.rope, row, true, lane, x);
+    __syncwarp();  // all of it has been read
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      if (32 * j + lane < dim) q[32 * j + lane] = x[j];
+    }
+    return;
+  }
   const int sequence = sequences.row_sequence[row];
   if (sequence < 0 || sequence >= sequences.sequences) return;
   const int token = row - sequences.first_row[sequence];
   if (token < 0 || token >= sequences.tokens[sequence]) return;
   const int position = sequences.first_position[sequence] + token;
-  const int page =
-      sequences.pages[sequence * sequences.table_stride + (position >> params.layout.page_shift)];
-  if (page < 0) return;
-  const int slot = position & (args.kv.page_tokens - 1);
-  const int64_t place = static_cast<int64_t>(head) * args.kv.page_tokens + slot;
-  std::byte* keys = args.kv.data + page * args.kv.page_stride;
-  store_row<kCount, true>(
-      args.kv.type, args.k + row * args.k_stride + static_cast<int64_t>(head) * args.kv.key_dim,
-      args.kv.key_dim, lane, keys + place * params.layout.key_row_bytes);
-  store_row<kCount, false>(
-      args.kv.type, args.v + row * args.v_stride + static_cast<int64_t>(head) * args.kv.value_dim,
-      args.kv.value_dim, lane,
-      keys + params.layout.value_offset + place * params.layout.value_row_bytes);
+  std::byte* page = key_place(args.kv, params.layout, sequences, sequence, position);
+  if (page == nullptr) return;
+  store_new<kCount, true>(args.kv, params.layout, args.fresh, args.rope, row, head, position, lane,
+                          page);
+  store_new<kCount, false>(args.kv, params.layout, args.fresh, args.rope, row, head, position, lane,
+                           page);
 }
 
 }  // namespace
@@ -192,7 +58,8 @@ __global__ void __launch_bounds__(kWarps * 32)
 void store_kv(const StoreKvArgs& args, Stream stream) {
   if (args.sequences.rows == 0 || args.sequences.sequences == 0) return;
   const StoreParams params{args, kv_layout(args.kv)};
-  const int64_t items = static_cast<int64_t>(args.sequences.rows) * args.kv.kv_heads;
+  const int64_t items_each = args.kv.kv_heads + (args.q == nullptr ? 0 : args.heads);
+  const int64_t items = args.sequences.rows * items_each;
   const auto blocks = static_cast<unsigned>((items + kWarps - 1) / kWarps);
   const int dim = args.kv.key_dim > args.kv.value_dim ? args.kv.key_dim : args.kv.value_dim;
   if (dim <= 128)

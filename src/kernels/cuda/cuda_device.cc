@@ -56,6 +56,11 @@ bool is_float_row(Layout layout) {
   return layout == Layout::kF32 || layout == Layout::kF16 || layout == Layout::kBF16;
 }
 
+// Where a row of the matrix is in the file.
+int64_t row_at(const QuantTensor& weights, int64_t row) {
+  return weights.row_order.empty() ? row : weights.row_order[static_cast<size_t>(row)];
+}
+
 }  // namespace
 
 Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int index) {
@@ -207,6 +212,72 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::place(const TensorView& 
   return std::shared_ptr<const DeviceWeight>(placed);
 }
 
+Status CudaDevice::place_bytes(const QuantTensor& weights, std::byte sign, Weight& placed,
+                               const Exec& exec) {
+  const WeightFacts& facts = placed.facts;
+  INGOT_TRY(placed.data, Memory::allocate(static_cast<size_t>(facts.rows * facts.stride)));
+  return upload({facts.rows, static_cast<size_t>(facts.stride), placed.data.data()}, exec,
+                [&](int64_t begin, int64_t end, std::byte* out) {
+                  for (int64_t i = begin; i < end; ++i, out += facts.stride) {
+                    const std::byte* from = weights.codes.data() + row_at(weights, i) * facts.cols;
+                    std::transform(from, from + facts.cols, out,
+                                   [&](std::byte code) { return code ^ sign; });
+                  }
+                });
+}
+
+Status CudaDevice::place_e4m3(const QuantTensor& weights, Weight& placed, const Exec& exec) {
+  WeightFacts& facts = placed.facts;
+  facts.type = ElementType::kE4M3;
+  facts.stride = row_stride(facts.type, facts.cols);
+  const int64_t groups = weights.groups();
+  facts.scale_spans = groups == 1 ? 1 : (facts.cols + kSpanColumns - 1) / kSpanColumns;
+  std::vector<float> scales;
+  for (int64_t row = 0; row < facts.rows; ++row) {
+    for (int64_t span = 0; span < facts.scale_spans; ++span) {
+      const int64_t group = groups == 1 ? 0 : span * kSpanColumns / weights.scheme.group_columns;
+      scales.push_back(weights.scales[static_cast<size_t>(row_at(weights, row) * groups + group)]);
+    }
+  }
+  INGOT_TRY(write_floats(placed.row_scales, scales));
+  std::vector<float> blocks;
+  facts.scales = product_scales(facts, scales, blocks);
+  if (facts.scales == ProductScales::kBlocks) {
+    INGOT_TRY(write_floats(placed.block_scales, blocks));
+  }
+  return place_bytes(weights, std::byte{0}, placed, exec);
+}
+
+Status CudaDevice::place_int8(const QuantTensor& weights, Weight& placed, const Exec& exec) {
+  WeightFacts& facts = placed.facts;
+  facts.type = ElementType::kInt8;
+  facts.stride = row_stride(facts.type, facts.cols);
+  facts.scale_spans = 1;
+  std::vector<float> scales(static_cast<size_t>(facts.rows));
+  for (int64_t row = 0; row < facts.rows; ++row)
+    scales[static_cast<size_t>(row)] = weights.scales[static_cast<size_t>(row_at(weights, row))];
+  INGOT_TRY(write_floats(placed.row_scales, scales));
+  if (weights.input.has_zero()) {
+    INGOT_TRY(write_floats(placed.row_sums, sums_of_rows(weights, exec)));
+  }
+  // Codes without a sign have their zero at 128.
+  const bool is_signed = weights.scheme.order == CodeOrder::kRowsSigned;
+  return place_bytes(weights, is_signed ? std::byte{0} : std::byte{128}, placed, exec);
+}
+
+Status CudaDevice::place_order(const QuantTensor& weights, Weight& placed) {
+  if (weights.column_order == nullptr) return Status::ok();
+  // The weights of one input mostly have one order: its inputs are then put in order once.
+  if (last_order_ == nullptr || last_order_columns_ != *weights.column_order) {
+    INGOT_TRY(Memory order, Memory::allocate(weights.column_order->size() * sizeof(int32_t)));
+    INGOT_TRY(write(order.data(), std::as_bytes(std::span(*weights.column_order))));
+    last_order_ = std::make_shared<const Memory>(std::move(order));
+    last_order_columns_ = *weights.column_order;
+  }
+  placed.order = last_order_;
+  return Status::ok();
+}
+
 Result<std::shared_ptr<const DeviceWeight>> CudaDevice::place(const QuantTensor& weights,
                                                               std::span<const float> bias,
                                                               const PlaceOptions& options,
@@ -224,59 +295,9 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::place(const QuantTensor&
   }
   INGOT_TRY(write_floats(placed->bias, bias));
   const Packing packing = packing_of(weights);
-  const auto row_at = [&](int64_t row) {
-    return weights.row_order.empty() ? row : weights.row_order[static_cast<size_t>(row)];
-  };
-  if (is_e4m3(packing)) {
-    facts.type = ElementType::kE4M3;
-    facts.stride = row_stride(facts.type, facts.cols);
-    const int64_t groups = weights.groups();
-    facts.scale_spans = groups == 1 ? 1 : (facts.cols + kSpanColumns - 1) / kSpanColumns;
-    std::vector<float> scales;
-    for (int64_t row = 0; row < facts.rows; ++row) {
-      for (int64_t span = 0; span < facts.scale_spans; ++span) {
-        const int64_t group = groups == 1 ? 0 : span * kSpanColumns / weights.scheme.group_columns;
-        scales.push_back(weights.scales[static_cast<size_t>(row_at(row) * groups + group)]);
-      }
-    }
-    INGOT_TRY(write_floats(placed->row_scales, scales));
-    std::vector<float> blocks;
-    facts.scales = product_scales(facts, scales, blocks);
-    if (facts.scales == ProductScales::kBlocks) {
-      INGOT_TRY(write_floats(placed->block_scales, blocks));
-    }
-    INGOT_TRY(placed->data, Memory::allocate(static_cast<size_t>(facts.rows * facts.stride)));
-    INGOT_TRY(upload({facts.rows, static_cast<size_t>(facts.stride), placed->data.data()}, exec,
-                     [&](int64_t begin, int64_t end, std::byte* out) {
-                       for (int64_t i = begin; i < end; ++i, out += facts.stride) {
-                         std::memcpy(out, weights.codes.data() + row_at(i) * facts.cols,
-                                     static_cast<size_t>(facts.cols));
-                       }
-                     }));
-    return std::shared_ptr<const DeviceWeight>(placed);
-  }
-  if (is_plain_int8(weights)) {
-    facts.type = ElementType::kInt8;
-    facts.stride = row_stride(facts.type, facts.cols);
-    facts.scale_spans = 1;
-    std::vector<float> scales;
-    for (int64_t row = 0; row < facts.rows; ++row)
-      scales.push_back(weights.scales[static_cast<size_t>(row_at(row))]);
-    INGOT_TRY(write_floats(placed->row_scales, scales));
-    if (weights.input.has_zero()) {
-      INGOT_TRY(write_floats(placed->row_sums, sums_of_rows(weights, exec)));
-    }
-    INGOT_TRY(placed->data, Memory::allocate(static_cast<size_t>(facts.rows * facts.stride)));
-    const auto sign =
-        weights.scheme.order == CodeOrder::kRowsSigned ? std::byte{0} : std::byte{128};
-    INGOT_TRY(upload({facts.rows, static_cast<size_t>(facts.stride), placed->data.data()}, exec,
-                     [&](int64_t begin, int64_t end, std::byte* out) {
-                       for (int64_t i = begin; i < end; ++i, out += facts.stride) {
-                         const std::byte* from = weights.codes.data() + row_at(i) * facts.cols;
-                         std::transform(from, from + facts.cols, out,
-                                        [&](std::byte code) { return code ^ sign; });
-                       }
-                     }));
+  if (is_e4m3(packing) || is_plain_int8(weights)) {
+    INGOT_TRY(is_e4m3(packing) ? place_e4m3(weights, *placed, exec)
+                               : place_int8(weights, *placed, exec));
     return std::shared_ptr<const DeviceWeight>(placed);
   }
   const PanelSource source{.layout = Layout::kU8,
@@ -303,16 +324,7 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::place(const QuantTensor&
   facts.packing = packing;
   facts.stride = panel_shape(packing, facts.cols).panel;
   if (packing == Packing::kGroupsNvfp4) facts.scale = weights.tensor_scale;
-  if (weights.column_order != nullptr) {
-    // The weights of one input mostly have one order: its inputs are then put in order once.
-    if (last_order_ == nullptr || last_order_columns_ != *weights.column_order) {
-      INGOT_TRY(Memory order, Memory::allocate(weights.column_order->size() * sizeof(int32_t)));
-      INGOT_TRY(write(order.data(), std::as_bytes(std::span(*weights.column_order))));
-      last_order_ = std::make_shared<const Memory>(std::move(order));
-      last_order_columns_ = *weights.column_order;
-    }
-    placed->order = last_order_;
-  }
+  INGOT_TRY(place_order(weights, *placed));
   if (weights.input.has_zero()) {
     INGOT_TRY(write_floats(placed->row_sums, sums_of_rows(weights, exec)));
   }

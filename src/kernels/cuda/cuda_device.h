@@ -54,6 +54,11 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   template <class Fill>
   Status upload(const Upload& upload, const Exec& exec, const Fill& fill);
   Status write_floats(Memory& memory, std::span<const float> values);
+  // Codes of a byte as rows, each with `sign` turned over in it.
+  Status place_bytes(const QuantTensor& weights, std::byte sign, Weight& placed, const Exec& exec);
+  Status place_e4m3(const QuantTensor& weights, Weight& placed, const Exec& exec);
+  Status place_int8(const QuantTensor& weights, Weight& placed, const Exec& exec);
+  Status place_order(const QuantTensor& weights, Weight& placed);
   Result<Memory> copy_of(const Memory& memory);
   Status fill(Memory& memory, std::span<const std::byte> pattern);  // over and over
   Result<double> measure_reads();

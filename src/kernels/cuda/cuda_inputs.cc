@@ -152,7 +152,8 @@ Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
   const bool in_blocks = entry.form == InputForm::kBytes256;
   const auto runs = static_cast<size_t>(round_up(cols_, kByteColumns) / 32);
   const size_t groups = in_blocks ? runs / 8 : runs;
-  const auto places = static_cast<size_t>(round_up(tokens_, kTileTokens));
+  const bool is_alone = tokens_ == 1;
+  const auto places = static_cast<size_t>(is_alone ? 1 : round_up(tokens_, kTileTokens));
   INGOT_TRY(grow(entry.codes, places * runs * 32));
   INGOT_TRY(grow(entry.scales, places * groups * sizeof(float)));
   const size_t sums16 = places * runs * 2 * sizeof(int16_t);
@@ -162,7 +163,8 @@ Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
                      .sums16 = reinterpret_cast<int16_t*>(entry.sums.data()),
                      .sums32 = reinterpret_cast<int16_t*>(entry.sums.data() + sums16),
                      .runs = static_cast<int32_t>(runs),
-                     .groups = static_cast<int32_t>(groups)};
+                     .groups = static_cast<int32_t>(groups),
+                     .is_alone = is_alone};
   entry.prepared = {};
   if (!in_blocks && entry.quant.kind == InputKind::kInt8) {
     INGOT_TRY(grow(entry.shifts, static_cast<size_t>(tokens_) * sizeof(float)));

@@ -69,7 +69,7 @@ void CudaOps::begin(const OpsStep& step) {
   status_ = Status::ok();
   sum_ = {};
   producer_ = {};
-  rotation_.reset();
+  rotations_.clear();
   views_used_ = 0;
   StepWriter writer(step);
   const size_t bytes = std::max<size_t>(writer.size(), 1);
@@ -93,6 +93,12 @@ Status CudaOps::grow(Memory& memory, size_t bytes) {
   if (bytes <= memory.size()) return Status::ok();
   ++moves_;
   return memory.reserve(bytes);
+}
+
+Status CudaOps::grow_zeros(Memory& memory, size_t bytes) {
+  if (bytes <= memory.size()) return Status::ok();
+  INGOT_TRY(grow(memory, bytes));
+  return to_status(cudaMemsetAsync(memory.data(), 0, memory.size(), stream_), "memory of the GPU");
 }
 
 void CudaOps::drop_recordings() {
@@ -231,7 +237,7 @@ void CudaOps::flush() {
   if (sum_.y != nullptr) cuda::add_scaled(sum_.y, sum_.x, sum_.factor, sum_.count, stream_);
   sum_.y = nullptr;
   producer_.run(stream_);
-  if (rotation_) rotate_both(*std::exchange(rotation_, {}), nullptr);
+  run_rotations();
 }
 
 void CudaOps::normalize(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim) {
@@ -310,6 +316,11 @@ Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs
                      .rows = static_cast<int32_t>(weight.facts.rows)};
   }
   if (first.facts.is_panels) {
+    const LinearScratch scratch = linear_scratch(parts, x.bytes.tokens);
+    INGOT_TRY(grow(linear_partials_, scratch.partials));
+    INGOT_TRY(grow_zeros(linear_counters_, scratch.counters));
+    parts.partials = reinterpret_cast<float*>(linear_partials_.data());
+    parts.counters = reinterpret_cast<uint32_t*>(linear_counters_.data());
     linear_panels(first.facts.packing, parts, x.bytes, stream_);
   } else {
     linear_rows(first.facts.type, parts, x.floats, stream_);
@@ -323,30 +334,43 @@ void CudaOps::clamp(float* x, float limit, int64_t count) {
   cuda::clamp(x, limit, count, stream_);
 }
 
+// Queries, then keys: attend() takes both in where they are its own.
 void CudaOps::rotate(const RotateOp& op) {
   if (!status_.is_ok()) return;
-  const bool goes_along = rotation_ && rotation_->rope == op.rope &&
-                          rotation_->head_dim == op.head_dim && rotation_->x != op.x;
-  if (goes_along) {
-    rotate_both(*std::exchange(rotation_, {}), &op);
-    return;
-  }
-  flush();
-  rotation_ = op;
+  const bool goes_along = rotations_.size() == 1 && rotations_[0].rope == op.rope &&
+                          rotations_[0].head_dim == op.head_dim && rotations_[0].x != op.x;
+  if (!goes_along) flush();
+  rotations_.push_back(op);
 }
 
-void CudaOps::rotate_both(const RotateOp& first, const RotateOp* second) {
-  const RopeAngles& angles = step_.ropes[first.rope];
-  cuda::rotate({.in_halves = angles.pairing == RopePairing::kHalves,
-                .x = {first.x, second == nullptr ? nullptr : second->x},
-                .heads = {static_cast<int32_t>(first.heads),
-                          second == nullptr ? 0 : static_cast<int32_t>(second->heads)},
-                .head_dim = static_cast<int32_t>(first.head_dim),
-                .pairs = static_cast<int32_t>(angles.pairs),
-                .cos = angles.cos,
-                .sin = angles.sin,
-                .tokens = step_.count},
-               stream_);
+void CudaOps::run_rotations() {
+  if (rotations_.empty()) return;
+  const RopeAngles& angles = step_.ropes[rotations_[0].rope];
+  RotateRows rows{.in_halves = angles.pairing == RopePairing::kHalves,
+                  .x = {},
+                  .heads = {},
+                  .head_dim = static_cast<int32_t>(rotations_[0].head_dim),
+                  .pairs = static_cast<int32_t>(angles.pairs),
+                  .cos = angles.cos,
+                  .sin = angles.sin,
+                  .tokens = step_.count};
+  for (size_t i = 0; i < rotations_.size(); ++i) {
+    rows.x[i] = rotations_[i].x;
+    rows.heads[i] = static_cast<int32_t>(rotations_[i].heads);
+  }
+  cuda::rotate(rows, stream_);
+  rotations_.clear();
+}
+
+// The rotation of these queries and keys, where just that is waiting.
+RopeRows CudaOps::take_rotation(const AttendOp& op) {
+  const bool is_its_own =
+      rotations_.size() == 2 && rotations_[0].x == op.q && rotations_[1].x == op.k;
+  if (!is_its_own) return {};
+  const RopeAngles& angles = step_.ropes[rotations_[0].rope];
+  rotations_.clear();
+  return {angles.cos, angles.sin, static_cast<int32_t>(angles.pairs),
+          angles.pairing == RopePairing::kHalves};
 }
 
 void CudaOps::attend(const AttendOp& op) {
@@ -355,40 +379,40 @@ void CudaOps::attend(const AttendOp& op) {
   const DeviceSequences& sequences = step_.groups[op.group];
   const PagedKvShape& shape = op.kv.shape;
   const auto heads = static_cast<int32_t>(op.heads);
+  const auto kv_heads = static_cast<int32_t>(shape.kv_heads);
   const auto value_dim = static_cast<int32_t>(shape.value_dim);
   keep(grow(attention_scratch_, static_cast<size_t>(attention_scratch_bytes(
                                     sequences.rows, heads, value_dim, sequences.longest))));
+  keep(grow_zeros(attention_counters_,
+                  static_cast<size_t>(attention_counters(sequences, kv_heads)) * sizeof(uint32_t)));
   if (!status_.is_ok()) return;
+  const RopeRows rope = take_rotation(op);
   flush();
-  const DeviceKv kv{.type = static_cast<KvType>(shape.type),
-                    .kv_heads = static_cast<int32_t>(shape.kv_heads),
-                    .key_dim = static_cast<int32_t>(shape.key_dim),
-                    .value_dim = value_dim,
-                    .page_tokens = static_cast<int32_t>(shape.page_tokens),
-                    .data = op.kv.data,
-                    .page_stride = op.kv.page_stride};
-  store_kv({.kv = kv,
-            .k = op.k,
-            .k_stride = shape.kv_heads * shape.key_dim,
-            .v = op.v,
-            .v_stride = shape.kv_heads * shape.value_dim,
-            .sequences = sequences},
-           stream_);
-  cuda::attend({.kv = kv,
-                .q = op.q,
-                .q_stride = op.heads * shape.key_dim,
-                .out = op.out,
-                .out_stride = op.heads * shape.value_dim,
-                .heads = heads,
-                .scale = op.scale,
-                .softcap = op.softcap,
-                .window = static_cast<int32_t>(op.window),
-                .alibi_slopes = slopes,
-                .sinks = sinks,
-                .sequences = sequences,
-                .scratch = attention_scratch_.data(),
-                .is_batch_invariant = is_batch_invariant_},
-               stream_);
+  cuda::attend(
+      {.kv = {.type = static_cast<KvType>(shape.type),
+              .kv_heads = kv_heads,
+              .key_dim = static_cast<int32_t>(shape.key_dim),
+              .value_dim = value_dim,
+              .page_tokens = static_cast<int32_t>(shape.page_tokens),
+              .data = op.kv.data,
+              .page_stride = op.kv.page_stride},
+       .q = op.q,
+       .q_stride = op.heads * shape.key_dim,
+       .out = op.out,
+       .out_stride = op.heads * shape.value_dim,
+       .heads = heads,
+       .scale = op.scale,
+       .softcap = op.softcap,
+       .window = static_cast<int32_t>(op.window),
+       .alibi_slopes = slopes,
+       .sinks = sinks,
+       .sequences = sequences,
+       .fresh = {op.k, shape.kv_heads * shape.key_dim, op.v, shape.kv_heads * shape.value_dim},
+       .rope = rope,
+       .scratch = attention_scratch_.data(),
+       .counters = reinterpret_cast<uint32_t*>(attention_counters_.data()),
+       .is_batch_invariant = is_batch_invariant_},
+      stream_);
 }
 
 void CudaOps::activate(Activation activation, const float* gate, const float* up, float* out,

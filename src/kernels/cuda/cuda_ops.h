@@ -7,7 +7,6 @@
 #include <compare>
 #include <map>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -59,6 +58,7 @@ class CudaOps final : public Ops {
  private:
   explicit CudaOps(std::shared_ptr<CudaDevice> device);
   Status grow(Memory& memory, size_t bytes);
+  Status grow_zeros(Memory& memory, size_t bytes);
   int64_t moves() const { return moves_ + inputs_[0].moves() + inputs_[1].moves() + wide_.moves(); }
   // Keeps the first failure of a step; what follows is queued all the same and means nothing.
   void keep(const Status& status);
@@ -66,7 +66,8 @@ class CudaOps final : public Ops {
   const float* constant(std::span<const float> values);
   // Ops that wait for the next one, which may take them in; every op but those that do calls it.
   void flush();
-  void rotate_both(const RotateOp& first, const RotateOp* second);
+  void run_rotations();
+  RopeRows take_rotation(const AttendOp& op);
   void normalize_rows(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim,
                       float* residual, const float* branch, float factor);
   Status run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs);
@@ -108,9 +109,12 @@ class CudaOps final : public Ops {
   std::array<Inputs, 2> inputs_;
   Producer producer_;
   Sum sum_;
-  std::optional<RotateOp> rotation_;
+  std::vector<RotateOp> rotations_;  // at most two, which can go together
   std::unordered_map<const float*, Memory> constants_;
   Memory attention_scratch_;
+  Memory attention_counters_;
+  Memory linear_partials_;
+  Memory linear_counters_;
   WideProducts wide_;
   bool is_batch_invariant_ = false;
   std::vector<PinnedMemory> views_;

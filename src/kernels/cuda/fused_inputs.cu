@@ -97,13 +97,19 @@ template <Kind kKind>
 __global__ void __launch_bounds__(32 * kWarps)
     norm_kernel(const __grid_constant__ NormRows norm, const __grid_constant__ PackedRows out) {
   __shared__ float slots[32];
-  wait_for_inputs();
-  let_next_begin();
   const int64_t token = blockIdx.x;
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const int dim = static_cast<int>(norm.dim);
   const int blocks = (dim + kColumns - 1) / kColumns;
+  float weights[kMostBlocks][8];  // constants, so that they need not wait
+#pragma unroll
+  for (int i = 0; i < kMostBlocks; ++i) {
+    const int col = (warp + i * kWarps) * kColumns + lane * 8;
+    if (norm.weight != nullptr && col < dim) load_8(norm.weight + col, weights[i]);
+  }
+  wait_for_inputs();
+  let_next_begin();
   float values[kMostBlocks][8];
   float sum = 0;
 #pragma unroll
@@ -149,18 +155,17 @@ __global__ void __launch_bounds__(32 * kWarps)
     if (block >= blocks) continue;
     const int col = block * kColumns + lane * 8;
     if (col < dim) {
-      float weight[8];
-      if (norm.weight != nullptr) load_8(norm.weight + col, weight);
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
         values[i][k] = (values[i][k] - mean) * factor;
-        if (norm.weight != nullptr) values[i][k] *= weight[k];
+        if (norm.weight != nullptr) values[i][k] *= weights[i][k];
       }
       if (norm.bias != nullptr) {
-        load_8(norm.bias + col, weight);
+        float bias[8];
+        load_8(norm.bias + col, bias);
 #pragma unroll
         for (int k = 0; k < 8; ++k)
-          values[i][k] += weight[k];
+          values[i][k] += bias[k];
       }
       store_8(norm.y + token * dim + col, values[i]);
     }

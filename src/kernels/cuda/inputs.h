@@ -27,6 +27,7 @@ struct ByteRows {
   int16_t* sums32;
   int32_t runs;
   int32_t groups;
+  bool is_alone;  // there is one token only
 };
 // Groups of 32 columns, or of 256 where `in_blocks`.
 void pack_bytes(const InputRows& in, bool in_blocks, const ByteRows& out, Stream stream);

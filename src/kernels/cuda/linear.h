@@ -15,7 +15,7 @@ namespace ingot::cuda {
 // Inputs as bytes: value = scale * code. Groups are of 32 columns, or of 256 for packings in
 // blocks. Everything lies in tiles of eight tokens, in the order in which lanes of a warp read it
 // (lane (g, t) of mma_int8.cuh); where the last tile has fewer tokens, the others' places hold
-// anything.
+// anything. A token alone lies without a tile around it: [runs][32] and so on.
 struct ByteInput {
   const int8_t* codes;    // [tiles][runs of 32 columns][8 tokens][32]
   const float* scales;    // [tiles][groups][8]
@@ -69,7 +69,16 @@ struct LinearParts {
   float scale;          // of all outputs, before the bias
   const float* shifts;  // [tokens] or null: times row_sums, taken off every output
   const float* row_sums[kMostParts];
+  float* partials;     // linear_scratch() of it, of panels
+  uint32_t* counters;  // and of zeros, which are zeros again afterwards
 };
+
+// Bytes that linear_panels() needs beside its inputs and outputs.
+struct LinearScratch {
+  size_t partials;
+  size_t counters;
+};
+LinearScratch linear_scratch(const LinearParts& parts, int32_t tokens);
 
 void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream);
 // Weights of floats, rows of `type`, by inputs in f32 (exact products, f32 sums), or in the type

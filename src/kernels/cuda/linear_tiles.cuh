@@ -32,6 +32,17 @@ __device__ inline TilePlace find_tile(const LinearParts& parts, int tile, int ro
   return {index, tile};
 }
 
+// The sum of a row of a tile for a token, finished.
+__device__ inline void write_output(const LinearParts& parts, TilePlace place, int row_of_tile,
+                                    int token, float sum) {
+  const LinearPart& part = parts.part[place.part];
+  const int row = place.tile * kRowsOfTile + row_of_tile;
+  if (row >= part.rows) return;
+  sum *= parts.scale;
+  if (parts.shifts != nullptr) sum -= parts.shifts[token] * parts.row_sums[place.part][row];
+  part.y[token * part.y_stride + row] = part.bias == nullptr ? sum : sum + part.bias[row];
+}
+
 // Of kWarps warps, each with its own share of the columns; lanes as in mma_int8.cuh.
 template <int kTiles, int kWarps>
 struct WarpSums {
@@ -50,20 +61,16 @@ struct WarpSums {
   // After a barrier. Rows run fastest, so that neighbours write neighbours.
   __device__ void write(const LinearParts& parts, TilePlace place, int first_token,
                         int tokens) const {
-    const LinearPart& part = parts.part[place.part];
     for (int i = threadIdx.x; i < kTiles * 128; i += 32 * kWarps) {
-      const int row = place.tile * kRowsOfTile + i % 16;
       const int token = first_token + i / 16;
-      if (row >= part.rows || token >= tokens) continue;
+      if (token >= tokens) continue;
       const int slot = (i / 128) * 4 + (i % 16 / 8) * 2 + i / 16 % 2;
       const int from = i % 8 * 4 + i / 16 % 8 / 2;
       float sum = 0;
 #pragma unroll
       for (int warp = 0; warp < kWarps; ++warp)
         sum += values[warp][slot][from];
-      sum *= parts.scale;
-      if (parts.shifts != nullptr) sum -= parts.shifts[token] * parts.row_sums[place.part][row];
-      part.y[token * part.y_stride + row] = part.bias == nullptr ? sum : sum + part.bias[row];
+      write_output(parts, place, i % 16, token, sum);
     }
   }
 };

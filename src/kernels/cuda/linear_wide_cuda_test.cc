@@ -164,7 +164,7 @@ TEST_F(LinearWideCuda, Int8HasTheSameBitsByAnyKernel) {
   const Weights weights = int8_weights(random_, 64, 512, CodeOrder::kRowsSigned, input);
   const auto placed = place(weights);
   ASSERT_NE(placed, nullptr);
-  const std::vector<float> x = random_.normals(100 * 512);
+  const std::vector<float> x = random_.normals(int64_t{100} * 512);
   const std::vector<float> all = on_gpu(placed, x, 100);
   EXPECT_EQ(on_gpu(placed, first_rows(x, 20, 512), 20), first_rows(all, 20, 64));
   EXPECT_EQ(on_gpu(placed, first_rows(x, 1, 512), 1), first_rows(all, 1, 64));
@@ -176,9 +176,9 @@ TEST_F(LinearWideCuda, TheLibraryTakesCodesOnHopper) {
   const std::unique_ptr<cuda::MatMulLibrary> library = cuda::MatMulLibrary::open();
   if (library == nullptr) GTEST_SKIP() << "no cuBLASLt";
   constexpr size_t kBytes = size_t{4} << 20;
-  std::vector<std::unique_ptr<DeviceBuffer>> memory;
-  for (int i = 0; i < 6; ++i)
-    memory.push_back(*test_device()->allocate(kBytes));
+  std::array<std::unique_ptr<DeviceBuffer>, 6> memory;
+  for (std::unique_ptr<DeviceBuffer>& buffer : memory)
+    buffer = *test_device()->allocate(kBytes);
   const cuda::Stream stream = static_cast<cuda::CudaDevice&>(*test_device()).stream();
   using cuda::ElementType;
   using cuda::ProductScales;

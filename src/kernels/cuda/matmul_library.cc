@@ -6,8 +6,8 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <compare>
 #include <map>
+#include <tuple>
 
 #include "base/log.h"
 #include "kernels/cuda/cuda_memory.h"
@@ -132,7 +132,12 @@ class CublasLt final : public MatMulLibrary {
     bool has_bias;
     bool is_batch_invariant;
     int64_t rows, cols, tokens, weight_stride, x_stride, y_stride;
-    auto operator<=>(const Shape&) const = default;
+
+    auto all() const {
+      return std::tie(type, scales, has_bias, is_batch_invariant, rows, cols, tokens, weight_stride,
+                      x_stride, y_stride);
+    }
+    bool operator<(const Shape& other) const { return all() < other.all(); }
   };
 
   // Columns first, as the library thinks: y^T [rows, tokens] = W [rows, cols] x^T [cols, tokens].

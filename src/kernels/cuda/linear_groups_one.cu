@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/linear_one.cuh"
+#include "kernels/cuda/linear_panels_launch.h"
+#include "kernels/cuda/packing_switch.h"
+
+namespace ingot::cuda {
+
+void linear_groups_one(Packing packing, const LinearParts& parts, const ByteInput& x,
+                       Stream stream) {
+  switch_groups(packing,
+                [&](auto constant) { launch_one<decltype(constant)::value>(parts, x, stream); });
+}
+
+}  // namespace ingot::cuda

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which a warp of a block of threads reads panels: every kPanelWarps-th block of 256
+// columns of a panel, panel after panel. Weights do not depend on other kernels, so they are sent
+// for as soon as there is room.
+#pragma once
+
+#include "kernels/cuda/copy_ring.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/linear_tiles.cuh"
+#include "kernels/cuda/panel_codes.cuh"
+
+namespace ingot::cuda {
+
+inline constexpr int kPanelWarps = 8;
+
+constexpr int panel_stages(Packing packing) {
+  constexpr int64_t kBytes = 9 << 10;  // of a warp
+  const int64_t stages = kBytes / shape_of_panel(packing, kBlockColumns).block;
+  return static_cast<int>(stages < 2 ? 2 : (stages > 4 ? 4 : stages));
+}
+
+template <Packing kPacking>
+class PanelFetch {
+  static constexpr PanelShape kShape = PackingFacts<kPacking>::kShape;
+  static constexpr auto kBytes = static_cast<int>(kShape.block);
+  static constexpr int kStages = panel_stages(kPacking);
+
+ public:
+  static constexpr size_t kSharedBytes = size_t{kPanelWarps} * kStages * kShape.block;
+  struct Barriers {
+    uint64_t of[kPanelWarps][kStages];
+  };
+
+  // Panels `first`, `first` + `distance` and so on.
+  __device__ PanelFetch(const LinearParts& parts, int first, int distance, uint4* memory,
+                        Barriers& barriers)
+      : parts_(parts),
+        ring_(reinterpret_cast<std::byte*>(memory) + warp() * kStages * kBytes,
+              barriers.of[warp()]),
+        runs_(static_cast<int>(parts.cols / kRunColumns)),
+        blocks_((runs_ + 7) / 8),
+        panels_(tiles_of(parts, kRowsOfTile)),
+        distance_(distance),
+        panel_(warp() < blocks_ ? first : panels_),
+        block_(warp()) {
+#pragma unroll
+    for (int i = 0; i < kStages; ++i)
+      fetch();
+  }
+
+  int __device__ runs() const {
+    return runs_;
+  }
+  int __device__ blocks() const {
+    return blocks_;
+  }
+  int __device__ panels() const {
+    return panels_;
+  }
+  // The next block, once it is there; then on to the one behind it.
+  __device__ const std::byte* wait() const {
+    return ring_.wait();
+  }
+  __device__ void go_on() {
+    ring_.release();
+    fetch();
+  }
+
+ private:
+  static __device__ int warp() {
+    return static_cast<int>(threadIdx.x) / 32;
+  }
+  __device__ void fetch() {
+    if (panel_ >= panels_) return ring_.fetch(nullptr, 0);
+    if (block_ == warp()) {
+      const TilePlace place = find_tile(parts_, panel_, kRowsOfTile);
+      at_ = parts_.part[place.part].weights + place.tile * parts_.part[place.part].stride;
+    }
+    const int count = min(8, runs_ - block_ * 8);
+    ring_.fetch(at_ + static_cast<int64_t>(block_) * kBytes,
+                static_cast<int>(kShape.scales + count * kShape.run));
+    block_ += kPanelWarps;
+    if (block_ >= blocks_) {
+      block_ = warp();
+      panel_ += distance_;
+    }
+  }
+
+  const LinearParts& parts_;
+  WeightRing<kBytes, kStages> ring_;
+  int runs_;
+  int blocks_;
+  int panels_;
+  int distance_;
+  int panel_;  // of the block to be sent for next
+  int block_;
+  const std::byte* at_ = nullptr;
+};
+
+// As many blocks of threads as the device holds at once.
+template <class Kernel>
+unsigned resident_blocks(Kernel kernel, int threads, size_t shared) {
+  int device = 0;
+  int processors = 1;
+  int each = 1;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       static_cast<int>(shared));
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared);
+  return static_cast<unsigned>(processors * (each < 1 ? 1 : each));
+}
+
+}  // namespace ingot::cuda
