@@ -112,6 +112,7 @@ class Trial {
     options.max_num_batched_tokens = options.max_num_seqs + below(120);
     options.has_prefix_cache = chance(0.8);
     if (chance(0.3)) options.host_cache_bytes = 1 << 22;
+    options.tells_late = chance(0.5);
     // From as little as will do for one sequence to plenty.
     options.kv_cache_memory = uint64_t{1} << 14;
     auto core = EngineCore::create(model_, options);

@@ -30,6 +30,9 @@ check "kernels against the CPU's" "$build/src/kernels/cuda/kernels_cuda_test"
 check "attention against the CPU's" "$build/src/kernels/cuda/attention_cuda_test"
 check "the device: copies, ceilings, faults" "$build/src/kernels/cuda/device_cuda_test"
 check "R9: a lost device, no memory" python3 tests/reliability/devfault.py --binary "$build/ingot"
+check "sampling against the CPU's" "$build/src/engine/engine_cuda_test"
+check "an engine that samples on the GPU" env INGOT_TEST_DEVICE=cuda "$build/tests/engine_features_test" \
+  --gtest_filter='Engine.*Device*'
 for test in model_oracle_test quant_oracle_test gguf_oracle_test; do
   check "$test" env INGOT_TEST_DEVICE=cuda "$build/tests/$test"
 done
@@ -38,6 +41,10 @@ if command -v compute-sanitizer >/dev/null; then
     "$build/src/kernels/cuda/kernels_cuda_test"
   check "memcheck, attention" compute-sanitizer --tool memcheck --error-exitcode 1 \
     "$build/src/kernels/cuda/attention_cuda_test" --gtest_filter='*Mixed*:*Windows*'
+  check "memcheck, sampling" compute-sanitizer --tool memcheck --error-exitcode 1 \
+    "$build/src/engine/engine_cuda_test" --gtest_filter='*Logprobs*:*NoNumbers*:*Alone*'
+  check "racecheck, sampling" compute-sanitizer --tool racecheck --error-exitcode 1 \
+    "$build/src/engine/engine_cuda_test" --gtest_filter='*BeforeTheCuts*:*Banned*'
   check "racecheck, kernels" compute-sanitizer --tool racecheck --error-exitcode 1 \
     "$build/src/kernels/cuda/kernels_cuda_test"
 fi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine does with a step's logits: scores prompts, draws tokens, forks answers, walks
+// What the engine does with a step's output: scores prompts, draws tokens, forks answers, walks
 // beams, and tells the sinks.
 #include <algorithm>
 #include <cmath>
@@ -8,13 +8,8 @@
 
 namespace ingot {
 
-std::span<const float> EngineCore::logits_row(std::span<const float> logits, size_t row) const {
-  const auto vocab = static_cast<size_t>(model().spec().vocab);
-  return logits.subspan(row * vocab, vocab);
-}
-
 // `row` is the item's first output row and moves past its last one.
-void EngineCore::deliver(const Delivery& delivery, std::span<const float> logits, size_t& row,
+void EngineCore::deliver(const Delivery& delivery, const StepOutput& output, size_t& row,
                          Instant now) {
   const size_t end = row + static_cast<size_t>(delivery.rows);
   Sequence* sequence = scheduler_->find(delivery.sequence);
@@ -27,19 +22,18 @@ void EngineCore::deliver(const Delivery& delivery, std::span<const float> logits
   if (active.started < Instant(0)) active.started = now;
   if (sequence->computed > sequence->request.first_scored &&
       sequence->request.first_scored < sequence->prompt_size() &&
-      !score_prompt(*sequence, active, logits, row)) {
+      !score_prompt(*sequence, active, output, row)) {
     row = end;
     return end_corrupted(answer->second.request, "logits");
   }
   if (delivery.is_last) {
-    const std::span<const float> last = logits_row(logits, end - 1);
     if (!active.is_reported) {
       report_prompt(active, *sequence, now);
-      start_answers(*sequence, active, last);
+      start_answers(*sequence, active, output, end - 1);
     } else if (active.beam) {
-      collect_beam(*sequence, active, last);
+      collect_beam(*sequence, active, output.logits(end - 1));
     } else {
-      sample(*sequence, active, last);
+      sample(*sequence, active, output, end - 1);
     }
   }
   row = end;
@@ -74,16 +68,15 @@ void EngineCore::pool(const Delivery& delivery, std::span<const float> hidden, I
 }
 
 // Row i says how likely the prompt's token i + 1 was; the last row belongs to the answer.
-bool EngineCore::score_prompt(Sequence& sequence, Active& active, std::span<const float> logits,
+bool EngineCore::score_prompt(Sequence& sequence, Active& active, const StepOutput& output,
                               size_t row) {
   int64_t& next = sequence.request.first_scored;
   const int64_t end = std::min(sequence.computed, sequence.prompt_size());
   for (; next < end; ++next, ++row) {
     if (next + 1 == sequence.prompt_size()) continue;
     const TokenId token = sequence.tokens[static_cast<size_t>(next + 1)];
-    active.report.logprobs.emplace_back(position_logprobs(logits_row(logits, row), token,
-                                                          *active.request.sampling.prompt_logprobs,
-                                                          scratch_.candidates));
+    active.report.logprobs.emplace_back(position_logprobs(
+        output.logits(row), token, *active.request.sampling.prompt_logprobs, scratch_.candidates));
     if (std::isnan(active.report.logprobs.back()->logprob)) return false;
   }
   return true;
@@ -99,14 +92,15 @@ void EngineCore::report_prompt(Active& active, const Sequence& sequence, Instant
   active.report.logprobs = {};
 }
 
-void EngineCore::start_answers(Sequence& sequence, Active& active, std::span<const float> logits) {
+void EngineCore::start_answers(Sequence& sequence, Active& active, const StepOutput& output,
+                               size_t row) {
   const RequestId id = answers_.at(sequence.id).request;
   if (sequence.size() == sequence.request.max_length) {  // no room, or max_tokens = 0
     for (int32_t choice = 0; choice < active.request.n; ++choice)
       active.sink->on_finish(choice, FinishReason::kLength);
     return end_request(id, Status::ok());
   }
-  if (active.beam) return collect_beam(sequence, active, logits);
+  if (active.beam) return collect_beam(sequence, active, output.logits(row));
   // All forks before the first draw: an answer that ends at once must not take the prompt with it.
   std::vector<Sequence*> forks{&sequence};
   for (int32_t choice = 1; choice < active.request.n; ++choice) {
@@ -118,16 +112,19 @@ void EngineCore::start_answers(Sequence& sequence, Active& active, std::span<con
     forks.push_back(&fork);
   }
   for (Sequence* fork : forks) {
-    sample(*fork, active, logits);
+    sample(*fork, active, output, row);
     if (!requests_.contains(id)) return;
   }
 }
 
-void EngineCore::sample(Sequence& sequence, Active& active, std::span<const float> logits) {
+void EngineCore::sample(Sequence& sequence, Active& active, const StepOutput& output, size_t row) {
   Answer& answer = answers_.at(sequence.id);
   const SequenceView view{sequence.tokens, static_cast<size_t>(sequence.prompt_size())};
+  const RowSample* const sampled = output.sample(row);
   const Result<TokenId> token =
-      answer.sampler.sample(logits, view, static_cast<uint64_t>(sequence.size()), scratch_);
+      sampled != nullptr ? Result<TokenId>(sampled->id)
+                         : answer.sampler.sample(output.logits(row), view,
+                                                 static_cast<uint64_t>(sequence.size()), scratch_);
   if (!token.is_ok()) {
     // Everything else the sampler complains of is the request's own doing.
     const bool is_corrupted = token.status().code() == StatusCode::kInternal;
@@ -137,8 +134,15 @@ void EngineCore::sample(Sequence& sequence, Active& active, std::span<const floa
   if (answer.sampler.is_stop(*token)) return end_answer(sequence, active, FinishReason::kStop);
   ++stats_.generated_tokens;
   std::optional<PositionLogprobs> logprobs;
-  if (const auto best = active.request.sampling.logprobs)
-    logprobs = position_logprobs(logits, *token, *best, scratch_.candidates);
+  if (const auto best = active.request.sampling.logprobs) {
+    logprobs = sampled != nullptr
+                   ? sampled->logprobs
+                   : position_logprobs(output.logits(row), *token, *best, scratch_.candidates);
+  }
+  if (tells_late_ && sequence.size() + 1 < sequence.request.max_length) {
+    untold_.push_back({sequence.id, *token, std::move(logprobs)});
+    return scheduler_->append(sequence, *token);
+  }
   const bool goes_on =
       active.sink->on_token(answer.choice, *token, logprobs ? &*logprobs : nullptr);
   if (!goes_on) return end_answer(sequence, active, FinishReason::kStop);
@@ -229,6 +233,7 @@ void EngineCore::expire(const StepPlan& plan) {
 }
 
 void EngineCore::cancel(RequestId id) {
+  settle();
   const auto it = requests_.find(id);
   if (it == requests_.end()) return;
   for (const SequenceId sequence : it->second.sequences)
@@ -252,6 +257,7 @@ void EngineCore::resume(RequestId id) {
 }
 
 void EngineCore::end_request(RequestId id, const Status& status) {
+  tell_rest(id);
   const auto node = requests_.extract(id);
   if (node.empty()) return;
   for (const SequenceId sequence : node.mapped().sequences) {
@@ -269,6 +275,7 @@ void EngineCore::end_corrupted(RequestId id, std::string_view what) {
 }
 
 void EngineCore::cancel_all(const Status& status) {
+  settle();
   while (!requests_.empty())
     end_request(requests_.begin()->first, status);
 }

@@ -169,6 +169,7 @@ EngineCore::EngineCore(std::shared_ptr<const Model> model, const EngineOptions& 
       scratch_(model->targets()) {
   decoder_ = std::make_unique<Decoder>(
       *Decoder::create(std::move(model), Exec(pool_), options.cache_type));
+  tells_late_ = options.tells_late || decoder_->samples_rows();
 }
 
 EngineCore::~EngineCore() {
@@ -266,16 +267,21 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
 bool EngineCore::step(Instant now) {
   Stopwatch whole;
   Stopwatch watch;
+  if (scheduler_->next_deadline() <= now) settle();  // who has stopped does not expire
   const StepPlan plan = scheduler_->plan_step(now);
   expire(plan);
-  if (plan.items.empty()) return false;
+  if (plan.items.empty()) {
+    settle();
+    return false;
+  }
   fill_batch(plan);
   stats_.times.plan += watch.lap();
 
-  const Result<std::span<const float>> logits = forward();
+  const Result<StepOutput> output = forward();
+  tell_untold();  // where there was nothing to wait for
   stats_.times.forward += watch.lap();
-  if (!logits.is_ok()) {
-    fail_batch(plan, logits.status());
+  if (!output.is_ok()) {
+    fail_batch(plan, output.status());
     return true;
   }
   // By id: a request may end, and its sequences with it, before the last of them has its turn.
@@ -283,11 +289,12 @@ bool EngineCore::step(Instant now) {
   for (const StepPlan::Item& item : plan.items)
     deliveries_.push_back({item.sequence->id, output_rows(item), item.is_last, is_pooled(item)});
   scheduler_->commit(plan);
+  end_stopped();
   size_t row = 0;
   std::span<const float> hidden = decoder_->hidden_states();
   for (const Delivery& delivery : deliveries_) {
     if (!delivery.is_pooled) {
-      deliver(delivery, *logits, row, now);
+      deliver(delivery, *output, row, now);
       continue;
     }
     const auto size = static_cast<size_t>(delivery.rows * model().spec().hidden);
@@ -299,24 +306,26 @@ bool EngineCore::step(Instant now) {
   return true;
 }
 
-Result<std::span<const float>> EngineCore::forward() {
+Result<StepOutput> EngineCore::forward() {
   ++attempts_;
   const Fault& fault = options_.fault;
   const bool is_due = fault.kind != Fault::Kind::kNone && attempts_ >= fault.at;
-  return is_due ? forward_with_fault() : decoder_->forward(batch_, cache_);
+  if (is_due) return forward_with_fault();
+  return decoder_->forward(batch_, cache_, sampling_.rows(), [this] { tell_untold(); });
 }
 
-Result<std::span<const float>> EngineCore::forward_with_fault() {
+Result<StepOutput> EngineCore::forward_with_fault() {
   Fault::Kind& kind = options_.fault.kind;
   while (kind == Fault::Kind::kStepHang)
     std::this_thread::sleep_for(std::chrono::hours(1));
   if (kind != Fault::Kind::kNanLogits) return fail_step(std::exchange(kind, Fault::Kind::kNone));
   INGOT_TRY(const std::span<const float> logits, decoder_->forward(batch_, cache_));
-  if (logits.empty()) return logits;
+  const auto vocab = static_cast<size_t>(model().spec().vocab);
+  if (logits.empty()) return StepOutput(logits, vocab);
   kind = Fault::Kind::kNone;
   poisoned_.assign(logits.begin(), logits.end());
   poisoned_.front() = std::numeric_limits<float>::quiet_NaN();
-  return std::span<const float>(poisoned_);
+  return StepOutput(poisoned_, vocab);
 }
 
 Status EngineCore::fail_step(Fault::Kind kind) {
@@ -341,18 +350,19 @@ bool EngineCore::has_lost_device() const {
 
 void EngineCore::fail_batch(const StepPlan& plan, const Status& status) {
   ++stats_.failed_steps;
+  std::vector<RequestId> requests;
+  for (const StepPlan::Item& item : plan.items)
+    requests.push_back(answers_.at(item.sequence->id).request);
+  end_stopped();
   if (status.code() == StatusCode::kResourceExhausted) {
     // The last in the plan is the newest prompt, where there is one: without it the step is as
     // large as one that went well. The others are planned again; nothing of them was committed.
-    return end_request(answers_.at(plan.items.back().sequence->id).request, status);
+    return end_request(requests.back(), status);
   }
   if (has_lost_device()) {
     lost_ = status.with_context("the device is lost");
     return cancel_all(lost_);
   }
-  std::vector<RequestId> requests;
-  for (const StepPlan::Item& item : plan.items)
-    requests.push_back(answers_.at(item.sequence->id).request);
   for (const RequestId id : requests)  // some more than once: the second time it is unknown
     end_request(id, status);
 }
@@ -371,6 +381,7 @@ void EngineCore::fill_batch(const StepPlan& plan) {
   batch_.sequences.clear();
   batch_.output_rows.clear();
   batch_.hidden_rows.clear();
+  sampling_.clear();
   for (const StepPlan::Item& item : plan.items) {
     const Sequence& sequence = *item.sequence;
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
@@ -381,10 +392,28 @@ void EngineCore::fill_batch(const StepPlan& plan) {
                                 .tables = sequence.tables,
                                 .rope_length = sequence.request.rope_length});
     const int64_t rows = output_rows(item);
-    std::vector<int64_t>& wanted = is_pooled(item) ? batch_.hidden_rows : batch_.output_rows;
+    const Answer& answer = answers_.at(sequence.id);
+    const Active& active = requests_.at(answer.request);
+    const bool wants_hidden = active.request.pooling.has_value();
+    std::vector<int64_t>& wanted = wants_hidden ? batch_.hidden_rows : batch_.output_rows;
     for (int64_t i = item.tokens - rows; i < item.tokens; ++i)
       wanted.push_back(first_row + i);
+    if (decoder_->samples_rows() && !wants_hidden) plan_sampling(item, answer, active, rows);
   }
+}
+
+void EngineCore::plan_sampling(const StepPlan::Item& item, const Answer& answer,
+                               const Active& active, int64_t rows) {
+  const Sequence& sequence = *item.sequence;
+  // Rows that score the prompt, beams, and the one row that all answers of a prompt begin with.
+  const bool is_forked = !active.is_reported && active.request.n > 1;
+  const bool is_sampled = item.is_last && !active.beam && !is_forked;
+  for (int64_t i = is_sampled ? 1 : 0; i < rows; ++i)
+    sampling_.add_on_host();
+  if (!is_sampled) return;
+  const SequenceView view{sequence.tokens, static_cast<size_t>(sequence.prompt_size())};
+  sampling_.add(answer.sampler, view, static_cast<uint64_t>(sequence.size()),
+                static_cast<size_t>(model().spec().vocab), scratch_.penalties);
 }
 
 // How many of an item's last rows are wanted: all from the first scored one on, or the last.

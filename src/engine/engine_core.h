@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "engine/cache_plan.h"
+#include "engine/device_sampling.h"
 #include "engine/engine_stats.h"
 #include "engine/fault.h"
 #include "engine/request.h"
@@ -37,7 +38,8 @@ struct EngineOptions {
   uint64_t host_cache_bytes = 0;     // second tier; 0: none
   std::string disk_cache_directory;  // third tier; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;
-  Fault fault;  // for tests
+  Fault fault;              // for tests
+  bool tells_late = false;  // for tests: as where the device samples, see engine_tell.cc
 };
 
 // Engine thread only.
@@ -64,7 +66,7 @@ class EngineCore {
 
   bool has_work() const { return scheduler_->has_work(); }
   // False when step() would do nothing before `next_deadline()`.
-  bool can_step() const { return scheduler_->can_step(); }
+  bool can_step() const { return !untold_.empty() || scheduler_->can_step(); }
   Instant next_deadline() const { return scheduler_->next_deadline(); }
   EngineStats stats() const;
   // An error once the device is lost: nothing can be computed any more, and add() refuses.
@@ -102,6 +104,12 @@ class EngineCore {
     bool is_last;    // the last of them is for sampling
     bool is_pooled;  // hidden states are wanted, not logits
   };
+  // A token that its sink has not heard of yet.
+  struct Untold {
+    SequenceId sequence;
+    TokenId token;
+    std::optional<PositionLogprobs> logprobs;
+  };
   class CacheMemory;
 
   EngineCore(std::shared_ptr<const Model> model, const EngineOptions& options, int64_t context,
@@ -111,8 +119,11 @@ class EngineCore {
   int64_t rope_class(int64_t prompt_size) const;
   void expire(const StepPlan& plan);
   void fill_batch(const StepPlan& plan);
-  Result<std::span<const float>> forward();
-  Result<std::span<const float>> forward_with_fault();
+  // What the device is to make of an item's output rows.
+  void plan_sampling(const StepPlan::Item& item, const Answer& answer, const Active& active,
+                     int64_t rows);
+  Result<StepOutput> forward();
+  Result<StepOutput> forward_with_fault();
   Status fail_step(Fault::Kind kind);
   bool has_lost_device() const;
   // A step that failed takes the requests of its batch with it, and no others; one without memory
@@ -120,14 +131,20 @@ class EngineCore {
   void fail_batch(const StepPlan& plan, const Status& status);
   static int64_t output_rows(const StepPlan::Item& item);
   bool is_pooled(const StepPlan::Item& item) const;
-  void deliver(const Delivery& delivery, std::span<const float> logits, size_t& row, Instant now);
+  void deliver(const Delivery& delivery, const StepOutput& output, size_t& row, Instant now);
   void pool(const Delivery& delivery, std::span<const float> hidden, Instant now);
   // False when a row is not made of numbers.
-  bool score_prompt(Sequence& sequence, Active& active, std::span<const float> logits, size_t row);
+  bool score_prompt(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
   void report_prompt(Active& active, const Sequence& sequence, Instant now);
-  void start_answers(Sequence& sequence, Active& active, std::span<const float> logits);
+  void start_answers(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
   // Draws, tells, appends or ends.
-  void sample(Sequence& sequence, Active& active, std::span<const float> logits);
+  void sample(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
+  // Hands out tokens whose sinks were not told yet, see engine_tell.cc; and ends the answers of
+  // those that want no more, which must not be while a plan has them.
+  void tell_untold();
+  void end_stopped();
+  void settle();
+  void tell_rest(RequestId id);
   void collect_beam(Sequence& sequence, Active& active, std::span<const float> logits);
   void advance_beams(RequestId id, Active& active);
   void finish_beams(RequestId id, Active& active);
@@ -137,7 +154,6 @@ class EngineCore {
   // ... because the model computed something that is no number.
   void end_corrupted(RequestId id, std::string_view what);
   void count_step(int64_t tokens, double seconds);
-  std::span<const float> logits_row(std::span<const float> logits, size_t row) const;
 
   EngineOptions options_;
   int64_t context_;
@@ -151,10 +167,14 @@ class EngineCore {
   std::unordered_map<RequestId, Active> requests_;
   std::unordered_map<SequenceId, Answer> answers_;
   Batch batch_;
+  DeviceSampling sampling_;  // of its output rows; none where the device does not sample
   std::vector<Delivery> deliveries_;
-  int64_t attempts_ = 0;         // steps, failed ones too
-  std::vector<float> poisoned_;  // logits with a fault in them
-  bool loses_device_ = false;    // a fault said so
+  bool tells_late_ = false;
+  std::vector<Untold> untold_;       // at most one a sequence
+  std::vector<SequenceId> stopped_;  // whose sinks said so
+  int64_t attempts_ = 0;             // steps, failed ones too
+  std::vector<float> poisoned_;      // logits with a fault in them
+  bool loses_device_ = false;        // a fault said so
   Status lost_;
   EngineStats stats_;
 };

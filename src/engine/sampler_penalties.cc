@@ -41,6 +41,53 @@ void count_repeats(std::span<const TokenId> tokens, std::vector<int32_t>& repeat
   }
 }
 
+bool bans_ends(const SamplingParams& params, const SequenceView& sequence) {
+  return static_cast<int64_t>(sequence.answer().size()) < params.min_tokens;
+}
+
+bool has_bans(const SamplingParams& params, const SequenceView& sequence) {
+  return !params.logit_bias.empty() || !params.bad_words.empty() || bans_ends(params, sequence);
+}
+
+// add(id, bias) for each, in the order in which they count.
+template <class Add>
+void for_each_ban(const SamplingParams& params, const SequenceView& sequence, Add&& add) {
+  for (const auto& [id, bias] : params.logit_bias)
+    add(id, bias);
+  if (bans_ends(params, sequence)) {
+    for (const TokenId id : params.stop_token_ids)
+      add(id, kBanned);
+    if (!params.ignore_eos) {
+      for (const TokenId id : params.eos_ids)
+        add(id, kBanned);
+    }
+  }
+  for (const std::vector<TokenId>& word : params.bad_words) {
+    if (ends_with(sequence.answer(), std::span(word).first(word.size() - 1)))
+      add(word.back(), kBanned);
+  }
+}
+
+// First: it occurred; second: how often it counts for presence and frequency. False: nothing to do.
+bool count_tokens(const SamplingParams& params, const SequenceView& sequence, size_t vocab,
+                  TokenTable& table) {
+  const std::span<const TokenId> window = last(sequence.history, params.repeat_last_n);
+  if (!has_penalties(params) || window.empty()) return false;
+  const size_t before = sequence.history.size() - window.size();
+  table.reset(vocab);
+  for (size_t i = 0; i < window.size(); ++i) {
+    TokenTable::Entry& entry = table.touch(window[i]);
+    entry.first = 1;
+    if (params.penalize_prompt || before + i >= sequence.prompt_size) ++entry.second;
+  }
+  return true;
+}
+
+float penalty_of(const SamplingParams& params, const TokenTable::Entry& entry) {
+  if (entry.second == 0) return 0;
+  return params.presence_penalty + params.frequency_penalty * static_cast<float>(entry.second);
+}
+
 }  // namespace
 
 void TokenTable::reset(size_t vocab) {
@@ -82,48 +129,45 @@ void TokenTable::for_each(Candidates& candidates, Function&& function) {
 
 void apply_bans(const SamplingParams& params, const SequenceView& sequence,
                 Candidates& candidates) {
-  const std::span<const TokenId> answer = sequence.answer();
-  const bool bans_ends = static_cast<int64_t>(answer.size()) < params.min_tokens;
-  if (params.logit_bias.empty() && params.bad_words.empty() && !bans_ends) return;
+  if (!has_bans(params, sequence)) return;
   const std::span<float> logits = candidates.edit();
-  const auto add = [&](TokenId id, float bias) {
+  for_each_ban(params, sequence, [&](TokenId id, float bias) {
     if (id >= 0 && static_cast<size_t>(id) < logits.size()) logits[static_cast<size_t>(id)] += bias;
-  };
-  for (const auto& [id, bias] : params.logit_bias)
-    add(id, bias);
-  if (bans_ends) {
-    for (const TokenId id : params.stop_token_ids)
-      add(id, kBanned);
-    if (!params.ignore_eos) {
-      for (const TokenId id : params.eos_ids)
-        add(id, kBanned);
-    }
-  }
-  for (const std::vector<TokenId>& word : params.bad_words) {
-    if (ends_with(answer, std::span(word).first(word.size() - 1))) add(word.back(), kBanned);
-  }
+  });
   candidates.rescan();
+}
+
+bool has_penalties(const SamplingParams& params) {
+  const bool is_off = params.repetition_penalty == 1 && params.presence_penalty == 0 &&
+                      params.frequency_penalty == 0;
+  return !is_off && params.repeat_last_n != 0;
 }
 
 void apply_penalties(const SamplingParams& params, const SequenceView& sequence,
                      PenaltyScratch& scratch, Candidates& candidates) {
-  const bool is_off = params.repetition_penalty == 1 && params.presence_penalty == 0 &&
-                      params.frequency_penalty == 0;
-  const std::span<const TokenId> window = last(sequence.history, params.repeat_last_n);
-  if (is_off || window.empty()) return;
-  const size_t before = sequence.history.size() - window.size();
-  // First: it occurred; second: how often it counts for presence and frequency.
-  scratch.table.reset(candidates.vocab());
-  for (size_t i = 0; i < window.size(); ++i) {
-    TokenTable::Entry& entry = scratch.table.touch(window[i]);
-    entry.first = 1;
-    if (params.penalize_prompt || before + i >= sequence.prompt_size) ++entry.second;
-  }
+  if (!count_tokens(params, sequence, candidates.vocab(), scratch.table)) return;
   scratch.table.for_each(candidates, [&](float& logit, const TokenTable::Entry& entry) {
     logit = logit > 0 ? logit / params.repetition_penalty : logit * params.repetition_penalty;
-    if (entry.second == 0) return;
-    logit -= params.presence_penalty + params.frequency_penalty * static_cast<float>(entry.second);
+    logit -= penalty_of(params, entry);
   });
+}
+
+void list_edits(const SamplingParams& params, const SequenceView& sequence, size_t vocab,
+                bool penalizes, PenaltyScratch& scratch, std::vector<LogitEdit>& edits) {
+  edits.clear();
+  if (has_bans(params, sequence)) {
+    for_each_ban(params, sequence, [&](TokenId id, float bias) {
+      if (id >= 0 && static_cast<size_t>(id) < vocab) edits.push_back({id, 1, bias});
+    });
+  }
+  if (penalizes && count_tokens(params, sequence, vocab, scratch.table)) {
+    for (const TokenId id : scratch.table.touched()) {
+      if (static_cast<size_t>(id) >= vocab) continue;
+      const float penalty = penalty_of(params, scratch.table.entry(id));
+      edits.push_back({id, params.repetition_penalty, -penalty});
+    }
+  }
+  std::ranges::stable_sort(edits, {}, &LogitEdit::id);
 }
 
 size_t tokens_since_breaker(std::span<const TokenId> tokens,
@@ -149,9 +193,13 @@ size_t tokens_since_breaker(std::span<const TokenId> tokens,
   return tokens.size();
 }
 
+bool has_dry(const SamplingParams& params) {
+  return params.dry_multiplier != 0 && params.dry_base >= 1 && params.dry_penalty_last_n != 0;
+}
+
 void apply_dry(const SamplingParams& params, const SequenceView& sequence, PenaltyScratch& scratch,
                Candidates& candidates) {
-  if (params.dry_multiplier == 0 || params.dry_base < 1 || params.dry_penalty_last_n == 0) return;
+  if (!has_dry(params)) return;
   const std::span<const TokenId> window = last(sequence.history, params.dry_penalty_last_n);
   const auto allowed = static_cast<size_t>(params.dry_allowed_length);
   if (window.size() <= allowed) return;

@@ -10,6 +10,7 @@
 
 #include "engine/sampler_candidates.h"
 #include "engine/sampling_params.h"
+#include "kernels/row_sampling.h"
 
 namespace ingot {
 
@@ -33,6 +34,9 @@ class TokenTable {
   // function(logit, entry) for each candidate that was touched.
   template <class Function>
   void for_each(Candidates& candidates, Function&& function);
+  // The tokens touched, each once; and what became of one.
+  std::span<const TokenId> touched() const { return touched_; }
+  const Entry& entry(TokenId id) const { return entries_[static_cast<size_t>(id)]; }
 
  private:
   std::vector<Entry> entries_;
@@ -49,6 +53,13 @@ struct PenaltyScratch {
 void apply_bans(const SamplingParams& params, const SequenceView& sequence, Candidates& candidates);
 void apply_penalties(const SamplingParams& params, const SequenceView& sequence,
                      PenaltyScratch& scratch, Candidates& candidates);
+// The two above (penalties if `penalizes`) as edits for whoever has the logits, sorted by id: the
+// same numbers to the bit.
+void list_edits(const SamplingParams& params, const SequenceView& sequence, size_t vocab,
+                bool penalizes, PenaltyScratch& scratch, std::vector<LogitEdit>& edits);
+// Whether the stage would change anything.
+bool has_penalties(const SamplingParams& params);
+bool has_dry(const SamplingParams& params);
 // `params.dry_breakers` must be sorted.
 void apply_dry(const SamplingParams& params, const SequenceView& sequence, PenaltyScratch& scratch,
                Candidates& candidates);

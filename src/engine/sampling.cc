@@ -104,13 +104,16 @@ Status Sampler::run_chain(std::span<const float> logits, const SequenceView& seq
   return Status::ok();
 }
 
+double Sampler::number_for(uint64_t position) const {
+  return uniform(stream_seed(params_->seed, choice_, RandomUse::kDraw), position);
+}
+
 Result<TokenId> Sampler::sample(std::span<const float> logits, const SequenceView& sequence,
                                 uint64_t position, SamplerScratch& scratch,
                                 std::span<const uint32_t> allowed_mask) {
   INGOT_TRY(run_chain(logits, sequence, position, scratch, allowed_mask));
   if (is_greedy(*params_)) return scratch.candidates.best();
-  const uint64_t seed = stream_seed(params_->seed, choice_, RandomUse::kDraw);
-  const Candidates::Drawn drawn = scratch.candidates.draw(uniform(seed, position));
+  const Candidates::Drawn drawn = scratch.candidates.draw(number_for(position));
   if (params_->mirostat != 0) {
     const double error = -std::log2(drawn.probability) - static_cast<double>(params_->mirostat_tau);
     state_.mirostat_mu -= static_cast<double>(params_->mirostat_eta) * error;

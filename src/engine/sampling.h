@@ -53,6 +53,8 @@ class Sampler {
       std::span<const float> logits, const SequenceView& sequence, uint64_t position,
       SamplerScratch& scratch, std::span<const uint32_t> allowed_mask = {}) const;
 
+  // The number in [0, 1) that the token for `position` is drawn with.
+  double number_for(uint64_t position) const;
   bool is_stop(TokenId id) const { return ingot::is_stop(*params_, id); }
   const SamplingParams& params() const { return *params_; }
   Sampler with_choice(uint32_t choice) const;  // a fork that draws its own tokens from here on

@@ -15,6 +15,7 @@
 #include "kernels/norm.h"
 #include "kernels/paged_kv.h"
 #include "kernels/rope.h"
+#include "kernels/row_sampling.h"
 #include "tensor/tensor_view.h"
 
 namespace ingot {
@@ -58,6 +59,9 @@ struct OpsStep {
   std::span<const int32_t> position_rows;  // of a learned table; empty: there is none
   std::span<const int64_t> output_rows;
   std::span<const int64_t> hidden_rows;
+  // How the tokens behind the output rows are chosen, one each; empty: that is all left to the
+  // host.
+  std::span<const RowSampling> sampling;
   bool has_prompts = false;
   const void* cache = nullptr;  // which memory of keys and values it is
 };
@@ -141,6 +145,11 @@ class Ops {
   virtual void copy_rows(RowList rows, const float* x, int64_t dim, float* out) = 0;
   // y *= scale, then y = cap * tanh(y / cap) where cap is not 0.
   virtual void finish_logits(float* y, float scale, float cap, int64_t count) = 0;
+  // Samples the step's output rows as its `sampling` says, from logits [output rows, vocab], which
+  // are there afterwards as before.
+  virtual void start_sampling(float* /*logits*/, int64_t /*vocab*/) {}
+  // Waits for it. One sample a row, valid until the next step; none at all where a device cannot.
+  virtual Result<std::span<const RowSample>> samples() { return std::span<const RowSample>(); }
 };
 
 }  // namespace ingot

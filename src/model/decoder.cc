@@ -39,7 +39,8 @@ Result<Decoder> Decoder::create(std::shared_ptr<const Model> model, Exec exec,
   return decoder;
 }
 
-void Decoder::begin(const Batch& batch, const KvCache& cache) {
+void Decoder::begin(const Batch& batch, const KvCache& cache,
+                    std::span<const RowSampling> sampling) {
   const ModelSpec& spec = model_->spec();
   rows_ = std::ssize(batch.tokens);
   for (const TokenId token : batch.tokens)
@@ -80,6 +81,7 @@ void Decoder::begin(const Batch& batch, const KvCache& cache) {
                      .position_rows = position_rows_,
                      .output_rows = batch.output_rows,
                      .hidden_rows = batch.hidden_rows,
+                     .sampling = sampling,
                      .has_prompts = has_prompts(batch),
                      .cache = &cache};
   cpu_->begin(step);
@@ -100,13 +102,23 @@ Status Decoder::go_to(bool is_on_device) {
 }
 
 Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCache& cache) {
-  if (model_->is_all_on_device()) return run(batch, cache);
-  const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
-  return run(batch, cache);
+  INGOT_TRY(const StepOutput output, forward(batch, cache, {}, {}));
+  return output.all_logits();
 }
 
-Result<std::span<const float>> Decoder::run(const Batch& batch, const KvCache& cache) {
-  begin(batch, cache);
+Result<StepOutput> Decoder::forward(const Batch& batch, const KvCache& cache,
+                                    std::span<const RowSampling> sampling,
+                                    const std::function<void()>& meanwhile) {
+  INGOT_CHECK(sampling.empty() || sampling.size() == batch.output_rows.size());
+  if (model_->is_all_on_device()) return run(batch, cache, sampling, meanwhile);
+  const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
+  return run(batch, cache, sampling, meanwhile);
+}
+
+Result<StepOutput> Decoder::run(const Batch& batch, const KvCache& cache,
+                                std::span<const RowSampling> sampling,
+                                const std::function<void()>& meanwhile) {
+  begin(batch, cache, sampling);
   hidden_states_ = {};
   const auto outputs = std::ssize(batch.output_rows);
   const bool can_replay = model_->is_all_on_device() && batch.hidden_rows.empty() && !on_layer &&
@@ -118,14 +130,14 @@ Result<std::span<const float>> Decoder::run(const Batch& batch, const KvCache& c
       compute_logits(outputs);
       ops_->end_pass();
     }
-    INGOT_TRY(const std::span<const float> logits, view_logits(outputs));
+    INGOT_TRY(const StepOutput output, take_output(outputs, sampling, meanwhile));
     INGOT_TRY(model_->checkpoint().check_intact());
-    return logits;
+    return output;
   }
   INGOT_TRY(walk(cache));
   INGOT_TRY(go_to(model_->is_head_on_device()));
   compute_logits(outputs);
-  INGOT_TRY(const std::span<const float> logits, view_logits(outputs));
+  INGOT_TRY(const StepOutput output, take_output(outputs, sampling, meanwhile));
   if (!batch.hidden_rows.empty()) {
     const float* wanted = select(RowList::kHidden, std::ssize(batch.hidden_rows), Buffer::kWanted);
     const size_t count = batch.hidden_rows.size() * static_cast<size_t>(model_->spec().hidden);
@@ -133,7 +145,7 @@ Result<std::span<const float>> Decoder::run(const Batch& batch, const KvCache& c
   }
   INGOT_TRY(ops_->finish());
   INGOT_TRY(model_->checkpoint().check_intact());
-  return logits;
+  return output;
 }
 
 Status Decoder::walk(const KvCache& cache) {
@@ -409,6 +421,37 @@ Result<std::span<const float>> Decoder::view_logits(int64_t rows) {
   if (rows == 0) return std::span<const float>();
   const int64_t count = rows * model_->spec().vocab;
   return ops_->view(ops_->buffer(Buffer::kLogits, count), static_cast<size_t>(count));
+}
+
+Result<StepOutput> Decoder::take_output(int64_t rows, std::span<const RowSampling> sampling,
+                                        const std::function<void()>& meanwhile) {
+  const int64_t vocab = model_->spec().vocab;
+  std::span<const RowSample> samples;
+  if (!sampling.empty()) {
+    ops_->start_sampling(ops_->buffer(Buffer::kLogits, rows * vocab), vocab);
+    if (meanwhile) meanwhile();
+    INGOT_TRY(samples, ops_->samples());
+  }
+  if (samples.empty()) {
+    INGOT_TRY(const std::span<const float> logits, view_logits(rows));
+    return StepOutput(logits, static_cast<size_t>(vocab));
+  }
+  const float* const logits = ops_->buffer(Buffer::kLogits, rows * vocab);
+  host_rows_.assign(samples.size(), nullptr);
+  for (size_t row = 0; row < samples.size();) {
+    size_t end = row;
+    while (end < samples.size() && samples[end].id < 0)
+      ++end;
+    if (end > row) {  // neighbours go together
+      INGOT_TRY(const std::span<const float> seen,
+                ops_->view(logits + static_cast<int64_t>(row) * vocab,
+                           (end - row) * static_cast<size_t>(vocab)));
+      for (size_t i = row; i < end; ++i)
+        host_rows_[i] = seen.data() + (i - row) * static_cast<size_t>(vocab);
+    }
+    row = end + 1;
+  }
+  return StepOutput(samples, host_rows_, static_cast<size_t>(vocab));
 }
 
 }  // namespace ingot

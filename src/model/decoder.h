@@ -16,6 +16,7 @@
 #include "model/kv_cache.h"
 #include "model/model.h"
 #include "model/rope_table.h"
+#include "model/step_output.h"
 
 namespace ingot {
 
@@ -35,6 +36,15 @@ class Decoder {
   // output rows, [output_rows, vocab], valid until the next call. Fails only when the checkpoint
   // was truncated under the running program. Tokens and positions must be in range (INGOT_CHECK).
   Result<std::span<const float>> forward(const Batch& batch, const KvCache& cache);
+  // The same, with the tokens of output rows chosen where their logits lie: one of `sampling` for
+  // each. Rows that were not sampled there have their logits. Where samples_rows() is false none
+  // is.
+  // `meanwhile` is called when a device has all of the step to do, before its end is awaited; not
+  // at all where nothing is sampled.
+  Result<StepOutput> forward(const Batch& batch, const KvCache& cache,
+                             std::span<const RowSampling> sampling,
+                             const std::function<void()>& meanwhile);
+  bool samples_rows() const { return model_->is_head_on_device(); }
   // After forward(): what the head would see of the batch's hidden rows, behind the final norm,
   // [hidden_rows, hidden]; valid until the next call.
   std::span<const float> hidden_states() const { return hidden_states_; }
@@ -55,11 +65,13 @@ class Decoder {
 
  private:
   Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type);
-  Result<std::span<const float>> run(const Batch& batch, const KvCache& cache);
+  Result<StepOutput> run(const Batch& batch, const KvCache& cache,
+                         std::span<const RowSampling> sampling,
+                         const std::function<void()>& meanwhile);
   // Embedding and layers.
   Status walk(const KvCache& cache);
   // What of a step does not depend on where it runs; begins it on every device of the model.
-  void begin(const Batch& batch, const KvCache& cache);
+  void begin(const Batch& batch, const KvCache& cache, std::span<const RowSampling> sampling = {});
   // Goes on where a layer, or the head, lies; the hidden states go along.
   Status go_to(bool is_on_device);
   void embed();
@@ -75,6 +87,8 @@ class Decoder {
   float* select(RowList list, int64_t rows, Buffer into);
   void compute_logits(int64_t rows);
   Result<std::span<const float>> view_logits(int64_t rows);
+  Result<StepOutput> take_output(int64_t rows, std::span<const RowSampling> sampling,
+                                 const std::function<void()>& meanwhile);
   float* buffer(Buffer which, int64_t cols) const { return ops_->buffer(which, rows_ * cols); }
 
   std::shared_ptr<const Model> model_;
@@ -93,6 +107,7 @@ class Decoder {
   float* q_ = nullptr;  // [rows, heads * dim]
   float* k_ = nullptr;
   float* v_ = nullptr;
+  std::vector<const float*> host_rows_;  // logits of output rows; null: they stayed where they are
   std::span<const float> hidden_states_;
 };
 

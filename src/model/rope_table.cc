@@ -2,6 +2,7 @@
 #include "model/rope_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -66,6 +67,20 @@ double stretched_theta(const RopeSpec& spec, double original, double length) {
          std::pow(spec.factor * length / original - (spec.factor - 1), dim / (dim - 2));
 }
 
+// Positions whose numbers are kept, so that they take no more than 64 MiB.
+int64_t most_kept(int64_t pairs) {
+  return (int64_t{32} << 20) / static_cast<int64_t>(sizeof(float)) / std::max<int64_t>(pairs, 1);
+}
+
+void compute_row(const RopeFrequencies& frequencies, int64_t position, float* cos, float* sin) {
+  for (size_t pair = 0; pair < frequencies.inverse.size(); ++pair) {
+    // The angle is rounded to float before the cosine, as the reference implementation does.
+    const float angle = static_cast<float>(position) * frequencies.inverse[pair];
+    cos[pair] = std::cos(angle) * frequencies.attention_factor;
+    sin[pair] = std::sin(angle) * frequencies.attention_factor;
+  }
+}
+
 }  // namespace
 
 RopeFrequencies rope_frequencies(const RopeSpec& spec, int64_t context, int64_t rope_length) {
@@ -107,9 +122,7 @@ RopeFrequencies rope_frequencies(const RopeSpec& spec, int64_t context, int64_t 
 }
 
 const RopeFrequencies& RopeTable::frequencies_for(int64_t rope_length) {
-  const bool depends_on_length =
-      spec_.scaling == RopeScaling::kDynamic || spec_.scaling == RopeScaling::kLongRope;
-  const int64_t key = depends_on_length ? rope_length : 0;
+  const int64_t key = depends_on_length() ? rope_length : 0;
   if (key != cached_length_) {
     cached_ = rope_frequencies(spec_, context_, key);
     cached_length_ = key;
@@ -117,21 +130,31 @@ const RopeFrequencies& RopeTable::frequencies_for(int64_t rope_length) {
   return cached_;
 }
 
+void RopeTable::fill_row(int64_t position, int64_t rope_length, float* cos, float* sin) {
+  const RopeFrequencies& frequencies = frequencies_for(rope_length);
+  if (depends_on_length() || position >= most_kept(pairs()))
+    return compute_row(frequencies, position, cos, sin);
+  const auto row = static_cast<size_t>(position);
+  const auto width = static_cast<size_t>(pairs());
+  if (row >= is_kept_.size()) {
+    is_kept_.resize(std::min(std::bit_ceil(row + 1), static_cast<size_t>(most_kept(pairs()))));
+    kept_.resize(is_kept_.size() * 2 * width);
+  }
+  float* const kept = kept_.data() + row * 2 * width;
+  if (!is_kept_[row]) compute_row(frequencies, position, kept, kept + width);
+  is_kept_[row] = true;
+  std::copy_n(kept, width, cos);
+  std::copy_n(kept + width, width, sin);
+}
+
 void RopeTable::fill(const Batch& batch) {
-  const size_t pairs = static_cast<size_t>(this->pairs());
-  cos_.resize(batch.tokens.size() * pairs);
-  sin_.resize(batch.tokens.size() * pairs);
-  size_t at = 0;
+  cos_.resize(batch.tokens.size() * static_cast<size_t>(pairs()));
+  sin_.resize(cos_.size());
+  int64_t at = 0;
   for (const BatchSequence& sequence : batch.sequences) {
-    const RopeFrequencies& frequencies = frequencies_for(sequence.rope_length);
-    for (int64_t i = 0; i < sequence.tokens; ++i) {
-      const auto position = static_cast<float>(sequence.first_position + i);
-      for (size_t pair = 0; pair < pairs; ++pair, ++at) {
-        // The angle is rounded to float before the cosine, as the reference implementation does.
-        const float angle = position * frequencies.inverse[pair];
-        cos_[at] = std::cos(angle) * frequencies.attention_factor;
-        sin_[at] = std::sin(angle) * frequencies.attention_factor;
-      }
+    for (int64_t i = 0; i < sequence.tokens; ++i, at += pairs()) {
+      fill_row(sequence.first_position + i, sequence.rope_length, cos_.data() + at,
+               sin_.data() + at);
     }
   }
 }

@@ -76,5 +76,27 @@ TEST(RopeTable, HoldsEverySequencesOwnPositions) {
   EXPECT_NEAR(angle(2, 1), 0.3, 1e-6);
 }
 
+TEST(RopeTable, NumbersThatWereKeptAreThoseOfAFreshTable) {
+  // The last is past what is kept.
+  const int64_t positions[] = {0, 17, 3, 17, 1000, 999, 3, int64_t{1} << 24};
+  for (const RopeScaling scaling : {RopeScaling::kLinear, RopeScaling::kDynamic}) {
+    RopeTable kept(spec(scaling, 2), 128);
+    for (const int64_t position : positions) {
+      for (const int64_t rope_length : {40, 100}) {
+        Batch batch;
+        batch.tokens = {5};
+        batch.sequences = {{1, position, {}, rope_length}};
+        RopeTable fresh(spec(scaling, 2), 128);
+        fresh.fill(batch);
+        kept.fill(batch);
+        for (size_t pair = 0; pair < 4; ++pair) {
+          EXPECT_EQ(kept.cos()[pair], fresh.cos()[pair]);
+          EXPECT_EQ(kept.sin()[pair], fresh.sin()[pair]);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ingot

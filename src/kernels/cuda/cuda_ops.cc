@@ -82,6 +82,7 @@ void CudaOps::begin(const OpsStep& step) {
   keep(to_status(cudaMemcpyAsync(step_memory_.data(), step_host_.data(), bytes,
                                  cudaMemcpyHostToDevice, stream_),
                  "a step of the GPU"));
+  keep(sampler_.begin(step.sampling, stream_));
   keep(to_status(cudaEventRecord(step_sent_, stream_), "a step of the GPU"));
   is_decode_ = !step.has_prompts && !step_.groups.empty();
   key_ = {step_.count, 0, step.cache};
@@ -441,6 +442,17 @@ void CudaOps::finish_logits(float* y, float scale, float cap, int64_t count) {
   if (!status_.is_ok()) return;
   flush();
   cuda::finish_logits(y, scale, cap, count, stream_);
+}
+
+void CudaOps::start_sampling(float* logits, int64_t vocab) {
+  if (!status_.is_ok()) return;
+  flush();
+  keep(sampler_.start(logits, vocab, stream_));
+}
+
+Result<std::span<const RowSample>> CudaOps::samples() {
+  INGOT_TRY(finish());
+  return sampler_.finish(stream_);
 }
 
 }  // namespace ingot::cuda

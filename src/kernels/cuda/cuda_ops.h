@@ -15,6 +15,7 @@
 #include "kernels/cuda/cuda_inputs.h"
 #include "kernels/cuda/cuda_step.h"
 #include "kernels/cuda/cuda_wide.h"
+#include "kernels/cuda/row_sampler.h"
 #include "kernels/ops.h"
 
 struct CUgraphExec_st;
@@ -54,6 +55,8 @@ class CudaOps final : public Ops {
   void add_scaled(float* y, const float* x, float factor, int64_t count) override;
   void copy_rows(RowList rows, const float* x, int64_t dim, float* out) override;
   void finish_logits(float* y, float scale, float cap, int64_t count) override;
+  void start_sampling(float* logits, int64_t vocab) override;
+  Result<std::span<const RowSample>> samples() override;
 
  private:
   explicit CudaOps(std::shared_ptr<CudaDevice> device);
@@ -111,6 +114,7 @@ class CudaOps final : public Ops {
   Sum sum_;
   std::vector<RotateOp> rotations_;  // at most two, which can go together
   std::unordered_map<const float*, Memory> constants_;
+  RowSampler sampler_;
   Memory attention_scratch_;
   Memory attention_counters_;
   Memory linear_partials_;

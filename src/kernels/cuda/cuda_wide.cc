@@ -8,11 +8,10 @@
 namespace ingot::cuda {
 namespace {
 
-// From so many tokens on the library's products are faster than our kernels, which read weights as
-// codes: where weights are decoded first, and where they are multiplied as they are.
+// From so many tokens on the library's products are faster than our kernels: where weights are
+// decoded first, and where they are multiplied as they are.
 constexpr int64_t kWideTokens = 65;
-constexpr int64_t kWideTokensFp8 = 33;
-constexpr int64_t kWideTokensInt8 = 33;
+constexpr int64_t kWideTokensPlain = 9;
 
 const float* floats_of(const Memory& memory) {
   return reinterpret_cast<const float*>(memory.data());
@@ -26,10 +25,10 @@ bool is_decoded(const WeightFacts& weight) {
 
 bool WideProducts::takes(const WeightFacts& weight, int64_t tokens) const {
   if (library_ == nullptr || form_of(weight) == InputForm::kF32) return false;
-  if (!weight.is_panels && weight.type == ElementType::kInt8) return tokens >= kWideTokensInt8;
-  const bool is_fp8 = weight.scales != ProductScales::kNone;
-  if (is_batch_invariant_) return is_fp8 || !is_decoded(weight);
-  return tokens >= (is_fp8 ? kWideTokensFp8 : kWideTokens);
+  if (!weight.is_panels && weight.type == ElementType::kInt8) return tokens >= kWideTokensPlain;
+  const bool is_plain = weight.scales != ProductScales::kNone || !is_decoded(weight);
+  if (is_batch_invariant_) return is_plain;
+  return tokens >= (is_plain ? kWideTokensPlain : kWideTokens);
 }
 
 Result<bool> WideProducts::run(Inputs& inputs, const Weight& weight, const WideOutput& output,
