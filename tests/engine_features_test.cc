@@ -533,6 +533,84 @@ TEST(Engine, AStepThatFailsEndsTheRequestsOfItsBatchAlone) {
   EXPECT_EQ(core->stats().corrupted_requests, 0);
 }
 
+TEST(Engine, AStepWithoutMemoryFailsTheNewestPromptAndNobodyElse) {
+  const auto model = tiny_model();
+  EngineOptions options = small_options();
+  options.max_num_batched_tokens = 64;
+  const std::vector<TokenId> long_prompt(100, 42);
+  const EngineRequest last = request_of(long_prompt, 10);
+  std::vector<EngineRequest> requests;
+  for (TokenId first = 1; first <= 7; ++first)
+    requests.push_back(request_of({first, 8, 9}, 20));
+  requests[2].n = 3;
+  std::vector<std::vector<std::vector<TokenId>>> expected;
+  for (const EngineRequest& request : requests)
+    expected.push_back(run(**EngineCore::create(model, options), request)->ids);
+  for (const int64_t at : {2, 3, 4, 8}) {
+    SCOPED_TRACE(at);
+    options.fault = {Fault::Kind::kStepOom, at};
+    auto core = *EngineCore::create(model, options);
+    std::vector<std::shared_ptr<Heard>> heard;
+    RequestId id = 0;
+    for (const EngineRequest& request : requests) {
+      heard.push_back(std::make_shared<Heard>());
+      ASSERT_TRUE(core->add(++id, request, heard.back(), Instant(0)).is_ok());
+    }
+    core->step(Instant(1));
+    const auto newest = std::make_shared<Heard>();
+    ASSERT_TRUE(core->add(++id, last, newest, Instant(1)).is_ok());
+    for (int64_t step = 2; core->has_work(); ++step)
+      core->step(Instant(step));
+    // Its prompt takes steps 2 and 3; from then on it is the last of those that decode.
+    EXPECT_EQ(newest->end->code(), StatusCode::kResourceExhausted);
+    for (size_t i = 0; i < heard.size(); ++i) {
+      EXPECT_TRUE(heard[i]->end->is_ok()) << i;
+      EXPECT_EQ(heard[i]->ids, expected[i]) << i;
+    }
+    EXPECT_EQ(core->stats().failed_steps, 1);
+    EXPECT_EQ(core->stats().failed_requests, 1);
+    EXPECT_TRUE(core->lost().is_ok());
+    EXPECT_EQ(run(*core, requests[0])->ids, expected[0]);
+  }
+}
+
+TEST(Engine, ALostDeviceEndsEveryRequestAndTakesNoMore) {
+  EngineOptions options = small_options();
+  options.fault = {Fault::Kind::kStepLost, 3};
+  auto core = *EngineCore::create(tiny_model(), options);
+  const auto heard = [] { return std::make_shared<Heard>(); };
+  const auto running = heard();
+  const auto paused = heard();
+  ASSERT_TRUE(core->add(1, request_of({1, 2}, 20), running, Instant(0)).is_ok());
+  ASSERT_TRUE(core->add(2, request_of({3, 4}, 20), paused, Instant(0)).is_ok());
+  core->step(Instant(1));
+  core->pause(2);
+  core->step(Instant(2));
+  EXPECT_TRUE(core->lost().is_ok());
+  core->step(Instant(3));
+  for (const auto& one : {running, paused}) {
+    ASSERT_TRUE(one->end.has_value());
+    EXPECT_EQ(one->end->code(), StatusCode::kInternal);
+    EXPECT_THAT(one->end->message(), ::testing::HasSubstr("the device is lost"));
+    EXPECT_TRUE(one->reasons.empty());  // no answer came to its end
+  }
+  EXPECT_FALSE(core->lost().is_ok());
+  EXPECT_FALSE(core->has_work());
+  EXPECT_EQ(core->add(3, request_of({1, 2}, 20), heard(), Instant(4)).message(),
+            core->lost().message());
+  EXPECT_EQ(core->stats().failed_requests, 2);
+}
+
+TEST(Engine, FaultsOfAGpuNeedOne) {
+  for (const Fault::Kind kind : {Fault::Kind::kCudaOom, Fault::Kind::kCudaSticky}) {
+    EngineOptions options = small_options();
+    options.fault = {kind, 1};
+    const auto core = EngineCore::create(tiny_model(), options);
+    EXPECT_EQ(core.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(core.status().message(), ::testing::HasSubstr("no CUDA device"));
+  }
+}
+
 TEST(Engine, AFailedPromptLeavesNothingInTheCacheThatWasNotComputed) {
   const auto model = tiny_model();
   EngineOptions options = small_options();
@@ -862,6 +940,32 @@ TEST(TextEngineDeathTest, ProgressIsToldWhileAStepHangs) {
     ::_exit(is_stuck ? 7 : 1);
   };
   EXPECT_EXIT(watch(), ::testing::ExitedWithCode(7), "");
+}
+
+TEST(EngineThread, TellsThatItsDeviceIsLostAndRefusesRequests) {
+  EngineOptions options = small_options();
+  options.fault = {Fault::Kind::kStepLost, 2};
+  const auto engine = *Engine::create(tiny_model(), options);
+  EXPECT_TRUE(engine->lost().is_ok());
+  struct Ended final : public RequestSink {
+    void on_prompt(const PromptReport&) override {}
+    bool on_token(int32_t, TokenId, const PositionLogprobs*) override { return true; }
+    void on_finish(int32_t, FinishReason) override {}
+    void on_end(const Status& status) override {
+      end = status;
+      ended.release();
+    }
+    Status end;
+    std::binary_semaphore ended{0};
+  };
+  const auto sink = std::make_shared<Ended>();
+  ASSERT_TRUE(engine->submit(request_of({1, 2}, 20), sink).is_ok());
+  sink->ended.acquire();
+  EXPECT_EQ(sink->end.code(), StatusCode::kInternal);
+  while (engine->lost().is_ok())  // its thread is about to say so
+    std::this_thread::yield();
+  EXPECT_EQ(engine->submit(request_of({1, 2}, 20), sink).status().message(),
+            engine->lost().message());
 }
 
 TEST(TextEngineFault, AnUnknownOneIsRefused) {

@@ -28,6 +28,8 @@ if ! nvidia-smi -L >/dev/null 2>&1; then
 fi
 check "kernels against the CPU's" "$build/src/kernels/cuda/kernels_cuda_test"
 check "attention against the CPU's" "$build/src/kernels/cuda/attention_cuda_test"
+check "the device: copies, ceilings, faults" "$build/src/kernels/cuda/device_cuda_test"
+check "R9: a lost device, no memory" python3 tests/reliability/devfault.py --binary "$build/ingot"
 check "sampling against the CPU's" "$build/src/engine/engine_cuda_test"
 check "an engine that samples on the GPU" env INGOT_TEST_DEVICE=cuda "$build/tests/engine_features_test" \
   --gtest_filter='Engine.*Device*'
@@ -49,5 +51,10 @@ fi
 if [ -x "$build/bench/bench_attention_cuda" ]; then
   "$build/bench/bench_attention_cuda"
 fi
+"$build/ingot" bench kernels --device cuda
+for model in 8B:bf16 8B:fp8 8B:int8 8B:q4_k_m 70B:q4_k_m; do
+  "$build/ingot" bench latency --random "$model" --device cuda -p 2048 -n 64 -b 1,8,64 \
+    --max-num-batched-tokens 2048
+done
 printf '%s\n' "" "${rows[@]}"
 exit "$failed"

@@ -46,7 +46,7 @@ struct EngineFlags {
   std::string disk_cache;                          // a folder for evicted prefixes; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;  // at most so many there
   int64_t max_queue = int64_t{1} << 20;            // requests that have not ended
-  // For tests: "step:hang@N", "step:fail@N" or "logits:nan@N", with N the step, from 1.
+  // For tests: what goes wrong in the N-th step, as "step:fail@N" (docs/engine.md).
   std::string fault;
 };
 
@@ -55,6 +55,10 @@ struct LoadOptions {
   std::string kernels;            // "": the best of this machine; "avx2", "reference"
   std::string dtype = "auto";     // of plain float weights: half, bfloat16 or float
   bool check_tensors = true;      // refuse weights that are not finite numbers
+  std::string device = "auto";    // "auto": a GPU where there is one; "cpu", "cuda", "cuda:1"
+  // So many of the last layers on that GPU; more than there are: embedding and head too. -1: as
+  // many as fit.
+  int64_t gpu_layers = -1;
   EngineFlags engine;
   std::function<void(double fraction)> progress;  // told how far loading is; may be empty
 };
@@ -173,6 +177,9 @@ class TextEngine {
   virtual EngineStats stats() const = 0;  // engine/engine_stats.h
   // Never waits for anything, not for a step that hangs either.
   virtual EngineProgress progress() const = 0;
+  // An error once nothing can be computed any more, as the device is lost: the requests that ran
+  // have failed with it, and submit() refuses with it. The process has to be started again.
+  virtual Status lost() const = 0;
   // Forgets every cached prefix that no running request uses, in all tiers, before the next step:
   // requests submitted after this call find nothing of what was before it.
   virtual void reset_prefix_cache() = 0;

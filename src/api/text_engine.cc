@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "api/device_choice.h"
 #include "api/render_prompt.h"
 #include "api/text_sink.h"
 #include "base/json.h"
@@ -50,6 +51,7 @@ class LocalEngine final : public TextEngine {
   EngineStats stats() const override { return engine_->stats(); }
   void reset_prefix_cache() override { engine_->reset_prefixes(); }
   EngineProgress progress() const override { return engine_->progress(); }
+  Status lost() const override { return engine_->lost(); }
   int64_t context() const override { return engine_->context(); }
   int threads() const override { return engine_->threads(); }
   const LoadedModel& model() const override { return model_; }
@@ -167,6 +169,13 @@ Result<std::unique_ptr<TextEngine>> start_engine(LoadedModel model, const Engine
 
 Result<std::unique_ptr<TextEngine>> TextEngine::load(const LoadOptions& options) {
   ModelOptions model;
+  if (options.gpu_layers < -1) {
+    return Status::invalid_argument("gpu_layers is {} but must be -1 (as many as fit) or more",
+                                    options.gpu_layers);
+  }
+  INGOT_TRY(model.device, find_device(options.device, options.kernels));
+  model.device_layers = options.gpu_layers;
+  if (options.engine.context > 0) model.device_context = options.engine.context;
   INGOT_TRY(model.targets, TargetSet::parse(options.kernels.empty() ? "auto" : options.kernels));
   INGOT_TRY(model.dtype, parse_dtype(options.dtype));
   model.threads = options.engine.threads;

@@ -116,6 +116,15 @@ class LatencyBench {
     return Status::ok();
   }
 
+  // With the token behind each output row chosen where the logits lie.
+  Status forward(const Batch& rows) {
+    RowSampling greedy;
+    greedy.is_on_host = false;
+    greedy.is_greedy = true;
+    greedy_.resize(rows.output_rows.size(), greedy);
+    return decoder_.forward(rows, cache_, greedy_, {}).status();
+  }
+
   // `tokens` of each sequence from `depth` on, in as few passes as tokens_per_step allows. Returns
   // the number of passes.
   Result<int64_t> prompt(int64_t batch, int64_t depth, int64_t tokens) {
@@ -123,7 +132,7 @@ class LatencyBench {
     Batch rows;
     const auto flush = [&]() -> Status {
       const auto count = static_cast<double>(rows.tokens.size());
-      INGOT_TRY(decoder_.forward(rows, cache_));
+      INGOT_TRY(forward(rows));
       ++passes;
       rows = {};
       did(count);
@@ -164,7 +173,7 @@ class LatencyBench {
                                   .rope_length = depth});
         rows.output_rows.push_back(s);
       }
-      INGOT_TRY(decoder_.forward(rows, cache_));
+      INGOT_TRY(forward(rows));
       did(kDecodeWeight);
     }
     return tokens;
@@ -248,6 +257,7 @@ class LatencyBench {
   const int64_t context_;
   const std::vector<TokenId> ids_;              // of every sequence, by position
   std::vector<std::vector<PageTable>> tables_;  // [sequence][group]
+  std::vector<RowSampling> greedy_;             // one for each output row
   double done_ = 0;
   double total_ = 1;
 };
@@ -265,21 +275,41 @@ double LatencyRecord::share_of_bandwidth(const MachinePeaks& peaks) const {
 
 double LatencyRecord::share_of_peak(const MachinePeaks& peaks) const {
   if (peaks.float_flops_per_s <= 0 || seconds <= 0) return 0;
-  const double byte_peak =
-      peaks.int8_ops_per_s > 0 ? peaks.int8_ops_per_s : peaks.float_flops_per_s;
-  return (ops.floats / peaks.float_flops_per_s + ops.bytes / byte_peak) / seconds;
+  const auto least = [&](double count, double peak) {
+    return count / (peak > 0 ? peak : peaks.float_flops_per_s);
+  };
+  return (least(ops.floats, peaks.float_flops_per_s) + least(ops.bytes, peaks.int8_ops_per_s) +
+          least(ops.fp8, peaks.fp8_flops_per_s)) /
+         seconds;
 }
+
+namespace {
+
+// What a weight's products are counted as. On a GPU weights of few bits are multiplied as floats
+// when there are many tokens; only inputs that the checkpoint wants rounded are not.
+double& kind_of(const Linear& linear, MatrixOps& ops) {
+  if (const DeviceWeight* weight = linear.device_weight()) {
+    switch (weight->input_kind()) {
+      case InputKind::kE4m3:
+        return ops.fp8;
+      case InputKind::kInt8:
+        return ops.bytes;
+      case InputKind::kAsTheyAre:
+        return ops.floats;
+    }
+  }
+  return linear.kernel().activation == ActivationLayout::kF32 ? ops.floats : ops.bytes;
+}
+
+}  // namespace
 
 WeightCost weight_cost(const Model& model) {
   WeightCost cost;
   const auto add = [](const LinearWeights& weights, double& bytes, MatrixOps& ops) {
     if (!weights.is_bound()) return;
     bytes += static_cast<double>(weights.linear.weight_bytes());
-    const double count =
+    kind_of(weights.linear, ops) +=
         2 * static_cast<double>(weights.linear.rows()) * static_cast<double>(weights.linear.cols());
-    const bool is_float = weights.linear.device_weight() == nullptr &&
-                          weights.linear.kernel().activation == ActivationLayout::kF32;
-    (is_float ? ops.floats : ops.bytes) += count;
   };
   for (const LayerWeights& layer : model.layers()) {
     for (const LinearWeights* weights :

@@ -36,10 +36,12 @@ struct LatencyOptions {
 struct MatrixOps {
   double floats = 0;
   double bytes = 0;  // quantized activations
+  double fp8 = 0;    // activations rounded to fp8, on a GPU
 
   void add(const MatrixOps& other, double times) {
     floats += other.floats * times;
     bytes += other.bytes * times;
+    fp8 += other.fp8 * times;
   }
 };
 

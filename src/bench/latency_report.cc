@@ -60,24 +60,32 @@ BenchReport latency_report(const std::vector<LatencyRecord>& records, const Mach
          fmt::format("{:.2f}", record.per_sequence()),
          record.is_prompt ? "-" : fmt::format("{:.2f}", record.step_seconds() * 1e3),
          percent(floor), percent(peak)});
-    objects.push_back({{"test", record.is_prompt ? "prompt" : "generate"},
-                       {"tokens", record.tokens},
-                       {"batch", record.batch},
-                       {"depth", record.depth},
-                       {"tokens_per_s", speed.mean},
-                       {"tokens_per_s_deviation", speed.deviation},
-                       {"tokens_per_s_median", speed.p50},
-                       {"tokens_per_s_per_sequence", record.per_sequence()},
-                       {"seconds", record.seconds},
-                       {"bytes", record.bytes},
-                       {"share_of_floor", floor},
-                       {"share_of_peak", peak}});
+    objects.push_back(
+        {{"test", record.is_prompt ? "prompt" : "generate"},
+         {"tokens", record.tokens},
+         {"batch", record.batch},
+         {"depth", record.depth},
+         {"tokens_per_s", speed.mean},
+         {"tokens_per_s_deviation", speed.deviation},
+         {"tokens_per_s_median", speed.p50},
+         {"tokens_per_s_per_sequence", record.per_sequence()},
+         {"seconds", record.seconds},
+         {"bytes", record.bytes},
+         {"floor_seconds",
+          peaks.read_bytes_per_s > 0 ? Json(record.bytes / peaks.read_bytes_per_s) : Json()},
+         {"share_of_floor", floor},
+         {"share_of_peak", peak}});
   }
   report.tables.push_back(std::move(table));
-  report.notes.push_back(fmt::format(
-      "floor: the time to read weights, keys and values once a pass at {:.1f} GB/s; peak: {:.0f} "
-      "GFLOP/s of floats, {:.0f} GOP/s of bytes; all measured in this run",
-      peaks.read_bytes_per_s * 1e-9, peaks.float_flops_per_s * 1e-9, peaks.int8_ops_per_s * 1e-9));
+  std::string peak = fmt::format("{:.0f} GFLOP/s of floats", peaks.float_flops_per_s * 1e-9);
+  if (peaks.fp8_flops_per_s > 0)
+    peak += fmt::format(", {:.0f} GFLOP/s of fp8", peaks.fp8_flops_per_s * 1e-9);
+  if (peaks.int8_ops_per_s > 0)
+    peak += fmt::format(", {:.0f} GOP/s of bytes", peaks.int8_ops_per_s * 1e-9);
+  report.notes.push_back(
+      fmt::format("floor: the time to read weights, keys and values once a pass at {:.1f} GB/s; "
+                  "peak: {}; all measured in this run",
+                  peaks.read_bytes_per_s * 1e-9, peak));
   for (const bool is_prompt : {true, false}) {
     if (Plot plot = curves(records, is_prompt); !plot.series.empty())
       report.plots.push_back(std::move(plot));

@@ -138,6 +138,27 @@ MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail) {
   return peaks;
 }
 
+Result<MachinePeaks> measure_device(Device& device) {
+  INGOT_TRY(const DeviceCeilings ceilings, device.measure_ceilings());
+  MachinePeaks peaks;
+  peaks.read_bytes_per_s = ceilings.read_bytes_per_s;
+  peaks.float_flops_per_s = ceilings.bf16_flops_per_s;
+  peaks.fp8_flops_per_s = ceilings.fp8_flops_per_s;
+  peaks.int8_ops_per_s = ceilings.int8_ops_per_s;
+  return peaks;
+}
+
+Json device_json(const Device& device, const MachinePeaks& peaks) {
+  const auto known = [](double speed) { return speed > 0 ? Json(speed * 1e-9) : Json(); };
+  return {{"gpu", device.info().name},
+          {"generation", device.info().generation},
+          {"memory_bytes", device.info().memory_bytes},
+          {"read_gb_per_s", known(peaks.read_bytes_per_s)},
+          {"bf16_gflop_per_s", known(peaks.float_flops_per_s)},
+          {"fp8_gflop_per_s", known(peaks.fp8_flops_per_s)},
+          {"int8_gop_per_s", known(peaks.int8_ops_per_s)}};
+}
+
 Json machine_json(const Exec& exec, const MachinePeaks& peaks) {
   Json reads = Json::array();
   for (const ReadCeiling& read : peaks.reads) {

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/status.h"
 #include "bench/peak_loops.h"
+#include "kernels/device.h"
 #include "kernels/exec.h"
 #include "kernels/target.h"
 
@@ -35,6 +37,7 @@ struct MachinePeaks {
   double read_bytes_per_s = 0;     // of memory, all threads of the Exec
   double float_flops_per_s = 0;    // multiply-adds of floats, two operations each
   double int8_ops_per_s = 0;       // multiply-adds of bytes into 32 bits, two operations each
+  double fp8_flops_per_s = 0;      // of a GPU; 0: not known
   std::vector<ReadCeiling> reads;  // 1, 2, 4 ... threads; only the last where all was not asked for
   std::vector<OpCeiling> ops;
 
@@ -52,8 +55,13 @@ enum class CeilingDetail : uint8_t {
 // they cannot be had.
 MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail = CeilingDetail::kPeaks);
 
+// The same of a GPU: floats are its bf16.
+Result<MachinePeaks> measure_device(Device& device);
+
 // The processor, threads and peaks for a report.
 Json machine_json(const Exec& exec, const MachinePeaks& peaks);
+// The GPU and its.
+Json device_json(const Device& device, const MachinePeaks& peaks);
 
 // One thread is timed by the processor's clock, which other programs cannot slow down; several only
 // by the wall's.

@@ -42,6 +42,8 @@ struct NamedStall {
 BenchReport stall_report(const std::vector<NamedStall>& runs);
 
 BenchReport latency_report(const std::vector<LatencyRecord>& records, const MachinePeaks& peaks);
+// What a GPU can do, no kernel.
+BenchReport device_report(const MachinePeaks& peaks);
 BenchReport kernel_report(const std::vector<KernelRecord>& records, const MachinePeaks& peaks);
 
 // Sums over a run's requests.

@@ -16,6 +16,7 @@ struct Figures {
   Spread gap;
   double reuse = 0;    // of what was reusable; not a number where nothing was
   double outside = 0;  // of the forward pass, of all time in steps
+  StepTimes shares;    // of the whole run's time
 };
 
 Figures figures_of(const RunRecord& record) {
@@ -37,6 +38,8 @@ Figures figures_of(const RunRecord& record) {
   const StepTimes& times = record.times;
   const double all = times.plan + times.forward + times.sample;
   if (all > 0) figures.outside = (times.plan + times.sample) / all;
+  figures.shares = {times.plan / figures.seconds, times.forward / figures.seconds,
+                    times.sample / figures.seconds};
   return figures;
 }
 
@@ -70,6 +73,7 @@ Json run_json(const NamedRun& run, const Figures& figures) {
           {"computed_prompt_tokens_per_s", per_second(computed)},
           {"reused_prompt_tokens_per_s", per_second(totals.reused_tokens)},
           {"output_tokens_per_s", per_second(totals.output_tokens)},
+          {"total_tokens_per_s", per_second(totals.prompt_tokens + totals.output_tokens)},
           {"first_token_seconds", seconds_json(figures.first_token)},
           {"inter_token_seconds", seconds_json(figures.gap)},
           {"preemptions", run.record.preemptions},
@@ -78,6 +82,10 @@ Json run_json(const NamedRun& run, const Figures& figures) {
            {{"plan", run.record.times.plan},
             {"forward", run.record.times.forward},
             {"sample", run.record.times.sample}}},
+          {"time_shares",
+           {{"plan", figures.shares.plan},
+            {"forward", figures.shares.forward},
+            {"sample", figures.shares.sample}}},
           {"outside_forward", figures.outside}};
 }
 
@@ -113,6 +121,8 @@ TextTable table_of(const std::vector<NamedRun>& runs, const std::vector<Figures>
   row("prompt tokens/s, reused",
       [&](Record, Numbers n) { return rate(n.totals.reused_tokens, n); });
   row("output tokens/s", [&](Record, Numbers n) { return rate(n.totals.output_tokens, n); });
+  row("total tokens/s",
+      [&](Record, Numbers n) { return rate(n.totals.prompt_tokens + n.totals.output_tokens, n); });
   row("first token, p50 ms", [](Record, Numbers n) { return milliseconds(n.first_token.p50); });
   row("first token, p90 ms", [](Record, Numbers n) { return milliseconds(n.first_token.p90); });
   row("first token, p99 ms", [](Record, Numbers n) { return milliseconds(n.first_token.p99); });
@@ -125,6 +135,9 @@ TextTable table_of(const std::vector<NamedRun>& runs, const std::vector<Figures>
   row("preemptions", [](Record r, Numbers) { return fmt::format("{}", r.preemptions); });
   row("cache waste, mean %", [](Record r, Numbers) { return percent(r.mean_waste); });
   row("cache waste, max %", [](Record r, Numbers) { return percent(r.max_waste); });
+  row("time to plan, %", [](Record, Numbers n) { return percent(n.shares.plan); });
+  row("time of the forward pass, %", [](Record, Numbers n) { return percent(n.shares.forward); });
+  row("time to sample, %", [](Record, Numbers n) { return percent(n.shares.sample); });
   row("outside the forward pass, %", [](Record, Numbers n) { return percent(n.outside); });
   return table;
 }

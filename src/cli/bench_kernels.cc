@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/device_choice.h"
 #include "base/cpu.h"
 #include "cli/bench_output.h"
 #include "cli/command.h"
@@ -23,6 +24,7 @@ Examples:
   ingot bench kernels linear_q4 -t 1
   ingot bench kernels attention --json
   ingot bench kernels --ceilings
+  ingot bench kernels --device cuda
   ingot bench kernels barrier
   ingot bench kernels --plot kernels.svg)";
 
@@ -39,12 +41,19 @@ class BenchKernelsCommand : public Command {
     command->add_flag("--ceilings", only_ceilings_, "Only what the machine can do, no kernel");
     command->add_flag("--quick", options_.is_quick,
                       "Small sizes, few repetitions: shows that all run, not how fast");
+    command
+        ->add_option("--device", device_,
+                     "cpu, or cuda or cuda:N for what that GPU can do, without its kernels")
+        ->type_name("NAME")
+        ->capture_default_str();
     add_bench_output_flags(*command, output_);
     return command;
   }
 
   Status run() override {
     INGOT_TRY(check(output_));
+    INGOT_TRY(const std::shared_ptr<Device> device, find_device(device_, "auto"));
+    if (device != nullptr) return tell_of(*device);
     ThreadPool pool(threads_);
     const Exec exec(pool);
     const MachinePeaks peaks =
@@ -69,10 +78,19 @@ class BenchKernelsCommand : public Command {
   }
 
  private:
+  Status tell_of(Device& device) {
+    INGOT_TRY(const MachinePeaks peaks, measure_device(device));
+    BenchSetting setting;
+    setting.json.emplace_back("machine", device_json(device, peaks));
+    setting.line = fmt::format("{} ({})", device.info().name, device.info().generation);
+    return tell(device_report(peaks), setting, output_);
+  }
+
   KernelBenchOptions options_;
   BenchOutputFlags output_;
   int threads_ = 0;
   bool only_ceilings_ = false;
+  std::string device_ = "cpu";
 };
 
 }  // namespace

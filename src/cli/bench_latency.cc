@@ -20,7 +20,8 @@ Examples:
   ingot bench latency model.gguf
   ingot bench latency model.gguf -p 512 -n 128 -b 1,2,4,8 -d 0,4096 -r 5
   ingot bench latency model.gguf -p 0 -n 0 --pg 128,64 -b 1,8,32 --json
-  ingot bench latency model.gguf -b 1,2,4,8 --plot latency.html)";
+  ingot bench latency model.gguf -b 1,2,4,8 --plot latency.html
+  ingot bench latency --random 8B:q4_k_m --device cuda -b 1,8,64 -d 0,8192)";
 
 class BenchLatencyCommand : public Command {
  public:
@@ -29,6 +30,7 @@ class BenchLatencyCommand : public Command {
         app.add_subcommand("latency", "Measure prompts and generation by batch size and depth");
     command->footer(kFooter);
     add_model_flags(*command, model_);
+    add_random_flag(*command, model_);
     command->remove_option(command->get_option("--ctx-size"));  // follows from depths and lengths
     command->add_option("-p,--n-prompt", prompts_, "Lengths of prompts (0: none)")
         ->type_name("N,N")
@@ -74,7 +76,7 @@ class BenchLatencyCommand : public Command {
     INGOT_TRY(const ThreadOptions threads, thread_options(model_));
     ThreadPool pool(threads);
     const Exec exec(pool);
-    const MachinePeaks peaks = measure_machine(exec);
+    INGOT_TRY(const MachinePeaks peaks, measure_peaks(*model.model, exec));
     INGOT_TRY(const std::vector<LatencyRecord> records, measure(model.model, exec));
     const BenchSetting setting = setting_of({model, exec, peaks, options_.cache_type});
     return tell(latency_report(records, peaks), setting, output_);

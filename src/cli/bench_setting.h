@@ -17,6 +17,9 @@ struct BenchSubject {
   const MachinePeaks& peaks;
   KvCacheType cache_type;
 };
+// What the model's speed is compared with: its GPU's peaks where all of it is there, else the
+// processor's.
+Result<MachinePeaks> measure_peaks(const Model& model, const Exec& exec);
 BenchSetting setting_of(const BenchSubject& subject);
 
 // --kv-cache-dtype, with "auto" decided.

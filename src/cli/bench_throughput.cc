@@ -30,7 +30,11 @@ Examples:
   ingot bench throughput model.gguf --num-prompts 64 --input-len 128:512 --output-len 64
   ingot bench throughput model.gguf --concurrency 1,2,4,8 --plot throughput.svg
   ingot bench throughput model.gguf --workload chat --users 8 --turns 6 --json
-  ingot bench throughput model.gguf --shared-prefix 512 --prefix-fraction 0.5)";
+  ingot bench throughput model.gguf --shared-prefix 512 --prefix-fraction 0.5
+  ingot bench throughput --random 8B:fp8 --device cuda --num-prompts 512 --max-num-seqs 256 \
+    --input-len 1000 --output-len 1000 --max-num-batched-tokens 2048)";
+
+constexpr int64_t kInFlight = 8;
 
 class BenchThroughputCommand : public Command {
  public:
@@ -39,12 +43,13 @@ class BenchThroughputCommand : public Command {
         app.add_subcommand("throughput", "Measure many requests at once: speed, latency, reuse");
     command->footer(kFooter);
     add_model_flags(*command, model_);
+    add_random_flag(*command, model_);
     add_workload_flags(*command, workload_);
     command
         ->add_option("--concurrency", concurrency_,
-                     "Requests in flight, at most; a list runs each in turn")
+                     "Requests in flight, at most; a list runs each in turn (8, or as many as "
+                     "--max-num-seqs)")
         ->type_name("N,N")
-        ->capture_default_str()
         ->group("Workload");
     add_bench_output_flags(*command, output_);
     add_sampling_flags(*command, sampling_);
@@ -55,14 +60,17 @@ class BenchThroughputCommand : public Command {
 
   Status run() override {
     INGOT_TRY(check(output_));
-    INGOT_TRY(const std::vector<int64_t> concurrencies,
-              parse_numbers(concurrency_, "--concurrency", 1));
+    const bool has_seats = max_num_seqs_->count() > 0;
+    std::vector<int64_t> concurrencies{has_seats ? engine_.engine.max_num_seqs : kInFlight};
+    if (!concurrency_.empty()) {
+      INGOT_TRY(concurrencies, parse_numbers(concurrency_, "--concurrency", 1));
+    }
     INGOT_TRY(const LoadedModel model, load_model(model_));
     INGOT_TRY(const BenchReport report, measure(model, concurrencies));
     INGOT_TRY(const ThreadOptions threads, thread_options(model_));
     ThreadPool pool(threads);
     const Exec exec(pool);
-    const MachinePeaks peaks = measure_machine(exec);
+    INGOT_TRY(const MachinePeaks peaks, measure_peaks(*model.model, exec));
     INGOT_TRY(const KvCacheType cache, cache_type_of(model_.cache_dtype, model.model->spec()));
     return tell(report, setting_of({model, exec, peaks, cache}), output_);
   }
@@ -105,7 +113,7 @@ class BenchThroughputCommand : public Command {
   EngineCliFlags engine_;
   SamplingFlags sampling_;
   BenchOutputFlags output_;
-  std::string concurrency_ = "8";
+  std::string concurrency_;  // empty: not given
   CLI::Option* max_num_seqs_ = nullptr;
 };
 

@@ -4,8 +4,10 @@
 #include <charconv>
 #include <map>
 
+#include "api/device_choice.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "bench/random_model.h"
 #include "cli/progress_bar.h"
 
 namespace ingot {
@@ -119,29 +121,20 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
   add_log_level(command, default_log_level);
 }
 
+void add_random_flag(CLI::App& command, ModelFlags& flags) {
+  command
+      .add_option("--random", flags.random,
+                  fmt::format("Random weights instead of MODEL, as 8B:q4_k_m: a shape ({}) and a "
+                              "format (a GGUF mixture, fp8, fp8_block, int8, gptq, awq or nf4)",
+                              random_shape_names()))
+      ->type_name("NAME")
+      ->excludes(command.get_option("MODEL"));
+}
+
 Result<ThreadOptions> thread_options(const ModelFlags& flags) {
   INGOT_TRY(const NumaMode numa, parse_numa_mode(flags.numa));
   return ThreadOptions{
       .threads = flags.threads, .threads_batch = flags.threads_batch, .numa = numa};
-}
-
-Result<std::shared_ptr<Device>> find_device(const ModelFlags& flags) {
-  const std::string& name = flags.device;
-  if (name == "cpu") return std::shared_ptr<Device>();
-  if (name == "auto") {
-    if (flags.kernels != "auto" || list_devices().devices.empty()) return std::shared_ptr<Device>();
-    return open_device(0);
-  }
-  if (name == "cuda") return open_device(0);
-  constexpr std::string_view kPrefix = "cuda:";
-  int index = -1;
-  if (name.starts_with(kPrefix)) {
-    const char* const end = name.data() + name.size();
-    const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, index);
-    if (error != std::errc() || rest != end) index = -1;
-  }
-  if (index >= 0) return open_device(index);
-  return Status::invalid_argument("--device '{}': use auto, cpu, cuda or cuda:N", name);
 }
 
 namespace {
@@ -159,7 +152,7 @@ Result<int64_t> parse_gpu_layers(const std::string& text) {
 
 Result<LoadedModel> load_model(const ModelFlags& flags) {
   ModelOptions options;
-  INGOT_TRY(options.device, find_device(flags));
+  INGOT_TRY(options.device, find_device(flags.device, flags.kernels));
   INGOT_TRY(options.device_layers, parse_gpu_layers(flags.gpu_layers));
   if (flags.context > 0) options.device_context = flags.context;
   INGOT_TRY(options.targets, TargetSet::parse(flags.kernels));
@@ -168,6 +161,7 @@ Result<LoadedModel> load_model(const ModelFlags& flags) {
   options.checks_tensors = !flags.skips_tensor_check;
   ProgressBar bar("Loading");
   options.progress = [&bar](double fraction) { bar.update(fraction); };
+  if (!flags.random.empty()) return make_random_model(flags.random, options);
   return load_model(flags.model, options);
 }
 

@@ -11,7 +11,6 @@
 #include "api/loaded_model.h"
 #include "base/status.h"
 #include "engine/solo.h"
-#include "kernels/device.h"
 
 namespace ingot {
 
@@ -28,6 +27,7 @@ struct ModelFlags {
   bool skips_tensor_check = false;
   std::string device = "auto";
   std::string gpu_layers = "auto";
+  std::string random;  // "8B:q4_k_m": no model of a file; empty: the model
 };
 
 // The positional MODEL alone, for commands that touch no weights.
@@ -36,8 +36,9 @@ void add_log_level(CLI::App& command, std::string_view default_level = "warning"
 void add_model_flags(CLI::App& command, ModelFlags& flags,
                      std::string_view default_log_level = "warning");
 
-// The GPU that --device asks for; null: the processor. `auto` takes one where there is one.
-Result<std::shared_ptr<Device>> find_device(const ModelFlags& flags);
+// --random, for benchmarks: see bench/random_model.h.
+void add_random_flag(CLI::App& command, ModelFlags& flags);
+
 Result<ThreadOptions> thread_options(const ModelFlags& flags);
 // With a progress bar where it takes longer than a blink.
 Result<LoadedModel> load_model(const ModelFlags& flags);

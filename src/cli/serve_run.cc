@@ -25,7 +25,9 @@ namespace ingot {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{1000};
-constexpr int kStuckExitCode = 70;  // EX_SOFTWARE: a supervisor starts us again
+constexpr std::chrono::milliseconds kLostTick{100};
+constexpr std::chrono::milliseconds kLostDrain{500};  // for the errors of what ran to be sent
+constexpr int kStuckExitCode = 70;                    // EX_SOFTWARE: a supervisor starts us again
 
 // Nobody may be listening: a server goes on without its standard error (fmt::print would throw).
 template <class... Args>
@@ -90,6 +92,24 @@ void log_stacks() {
   std::_Exit(kStuckExitCode);
 }
 
+// Lets clients hear that their requests have failed, and no more.
+void end_when_lost(HttpServer& http, Server& server) {
+  http.every(kLostTick, [&, was_told = false]() mutable {
+    const Status lost = server.engine().lost();
+    if (lost.is_ok() || std::exchange(was_told, true)) return;
+    const std::array fields = {LogField{"exit_code", int64_t{kStuckExitCode}}};
+    log_event(LogLevel::kError, fmt::format("{}: ending", lost.message()), fields);
+    server.drain();
+    http.drain(kLostDrain);
+  });
+}
+
+// Nothing is destroyed: that would ask the lost device for its memory.
+[[noreturn]] void exit_lost(LogThread& log) {
+  log.flush(std::chrono::seconds(2));
+  std::_Exit(kStuckExitCode);
+}
+
 // Health first: the rest takes a while.
 WatchdogActions watchdog_actions(Server& server, LogThread& log) {
   return {
@@ -151,6 +171,7 @@ Status run_server(const ServeSettings& settings) {
             HttpServer::listen(serve.listen, serve.limits, server));
   server.observe_connections([&] { return http->connections(); });
   http->every(kTick, [&] { server.tick(); });
+  end_when_lost(*http, server);
   std::optional<Watchdog> watchdog;
   if (serve.watchdog_seconds > 0) {
     watchdog.emplace(WatchdogOptions{.limit = milliseconds(serve.watchdog_seconds),
@@ -159,6 +180,7 @@ Status run_server(const ServeSettings& settings) {
   }
   announce(serve, *http, server);
   serve_until_told(serve, *http, server);
+  if (!engine->lost().is_ok()) exit_lost(log);
   if (serve.watchdog_seconds > 0)
     guard.emplace(milliseconds(serve.watchdog_seconds), [&log] { give_up(log); });
   log_message(LogLevel::kInfo, "stopped");

@@ -59,6 +59,7 @@ Engine::~Engine() {
 }
 
 Result<RequestId> Engine::submit(EngineRequest request, std::shared_ptr<RequestSink> sink) {
+  INGOT_TRY(lost());
   RequestId id = 0;
   {
     const std::scoped_lock lock(mutex_);
@@ -105,6 +106,10 @@ EngineStats Engine::stats() const {
   EngineStats stats = stats_;
   stats.requests = queued_;
   return stats;
+}
+
+Status Engine::lost() const {
+  return is_lost_ ? core_->lost() : Status::ok();
 }
 
 EngineProgress Engine::progress() const {
@@ -168,10 +173,11 @@ void Engine::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     take_messages(stop);
     core_->step(now());
+    if (!is_lost_ && !core_->lost().is_ok()) is_lost_ = true;
     ++rounds_;
   }
   round_began_ = kAsleep;
-  core_->save_prefixes();
+  if (!is_lost_) core_->save_prefixes();
 }
 
 }  // namespace ingot

@@ -42,6 +42,7 @@ class Engine {
   void reset_prefixes();
   EngineStats stats() const;        // as of the last step
   EngineProgress progress() const;  // see TextEngine
+  Status lost() const;              // see TextEngine
 
   int64_t context() const { return core_->context(); }
   int threads() const { return core_->threads(); }
@@ -72,6 +73,7 @@ class Engine {
   std::atomic<int64_t> rounds_ = 0;
   std::atomic<int64_t> round_began_ = kAsleep;  // steady clock, nanoseconds
   std::atomic<bool> has_work_ = false;
+  std::atomic<bool> is_lost_ = false;  // then the core's status stays as it is
   mutable std::mutex mutex_;
   std::condition_variable_any has_message_;
   std::vector<Message> inbox_;  // under the mutex

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "base/log.h"
 #include "engine/disk_tier.h"
@@ -118,6 +119,10 @@ Result<std::unique_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Mod
         "second, and that at least 1",
         options.max_num_batched_tokens, options.max_num_seqs);
   }
+  if (options.fault.needs_device() && model->device() == nullptr) {
+    return Status::invalid_argument(
+        "a fault of the GPU was asked for, but the model is on no CUDA device");
+  }
   CachePlanOptions wanted{.type = options.cache_type,
                           .page_tokens = options.page_tokens,
                           .memory_bytes = options.kv_cache_memory,
@@ -217,6 +222,7 @@ Status EngineCore::check(const EngineRequest& request) const {
 
 Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<RequestSink> sink,
                        Instant now) {
+  INGOT_TRY(lost_);
   INGOT_TRY(check(request));
   const auto size = static_cast<int64_t>(request.prompt.size());
   const int64_t room = context_ - size;
@@ -312,10 +318,7 @@ Result<StepOutput> EngineCore::forward_with_fault() {
   Fault::Kind& kind = options_.fault.kind;
   while (kind == Fault::Kind::kStepHang)
     std::this_thread::sleep_for(std::chrono::hours(1));
-  if (kind == Fault::Kind::kStepFail) {
-    kind = Fault::Kind::kNone;
-    return Status::internal("step {} failed, as it was asked to", attempts_);
-  }
+  if (kind != Fault::Kind::kNanLogits) return fail_step(std::exchange(kind, Fault::Kind::kNone));
   INGOT_TRY(const std::span<const float> logits, decoder_->forward(batch_, cache_));
   const auto vocab = static_cast<size_t>(model().spec().vocab);
   if (logits.empty()) return StepOutput(logits, vocab);
@@ -325,12 +328,41 @@ Result<StepOutput> EngineCore::forward_with_fault() {
   return StepOutput(poisoned_, vocab);
 }
 
+Status EngineCore::fail_step(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::kStepOom:
+      return Status::resource_exhausted("step {} found no memory, as it was asked to", attempts_);
+    case Fault::Kind::kStepLost:
+      loses_device_ = true;
+      return Status::internal("step {} lost its device, as it was asked to", attempts_);
+    case Fault::Kind::kCudaOom:
+      return model().device()->fail(DeviceFault::kOutOfMemory);
+    case Fault::Kind::kCudaSticky:
+      return model().device()->fail(DeviceFault::kTrap);
+    default:
+      return Status::internal("step {} failed, as it was asked to", attempts_);
+  }
+}
+
+bool EngineCore::has_lost_device() const {
+  return loses_device_ || (model().device() != nullptr && model().device()->is_lost());
+}
+
 void EngineCore::fail_batch(const StepPlan& plan, const Status& status) {
   ++stats_.failed_steps;
   std::vector<RequestId> requests;
   for (const StepPlan::Item& item : plan.items)
     requests.push_back(answers_.at(item.sequence->id).request);
   end_stopped();
+  if (status.code() == StatusCode::kResourceExhausted) {
+    // The last in the plan is the newest prompt, where there is one: without it the step is as
+    // large as one that went well. The others are planned again; nothing of them was committed.
+    return end_request(requests.back(), status);
+  }
+  if (has_lost_device()) {
+    lost_ = status.with_context("the device is lost");
+    return cancel_all(lost_);
+  }
   for (const RequestId id : requests)  // some more than once: the second time it is unknown
     end_request(id, status);
 }

@@ -69,6 +69,8 @@ class EngineCore {
   bool can_step() const { return !untold_.empty() || scheduler_->can_step(); }
   Instant next_deadline() const { return scheduler_->next_deadline(); }
   EngineStats stats() const;
+  // An error once the device is lost: nothing can be computed any more, and add() refuses.
+  const Status& lost() const { return lost_; }
   int64_t context() const { return context_; }
   const Model& model() const { return decoder_->model(); }
   const EngineOptions& options() const { return options_; }
@@ -122,7 +124,10 @@ class EngineCore {
                      int64_t rows);
   Result<StepOutput> forward();
   Result<StepOutput> forward_with_fault();
-  // A step that failed takes the requests of its batch with it, and no others.
+  Status fail_step(Fault::Kind kind);
+  bool has_lost_device() const;
+  // A step that failed takes the requests of its batch with it, and no others; one without memory
+  // only the one that was too much; one that lost the device all there are.
   void fail_batch(const StepPlan& plan, const Status& status);
   static int64_t output_rows(const StepPlan::Item& item);
   bool is_pooled(const StepPlan::Item& item) const;
@@ -169,6 +174,8 @@ class EngineCore {
   std::vector<SequenceId> stopped_;  // whose sinks said so
   int64_t attempts_ = 0;             // steps, failed ones too
   std::vector<float> poisoned_;      // logits with a fault in them
+  bool loses_device_ = false;        // a fault said so
+  Status lost_;
   EngineStats stats_;
 };
 

@@ -3,15 +3,20 @@
 
 #include <array>
 #include <charconv>
+#include <string>
 #include <utility>
 
 namespace ingot {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Fault::Kind>, 3> kNames = {{
+constexpr std::array<std::pair<std::string_view, Fault::Kind>, 7> kNames = {{
     {"step:hang", Fault::Kind::kStepHang},
     {"step:fail", Fault::Kind::kStepFail},
+    {"step:oom", Fault::Kind::kStepOom},
+    {"step:lost", Fault::Kind::kStepLost},
     {"logits:nan", Fault::Kind::kNanLogits},
+    {"cuda:oom", Fault::Kind::kCudaOom},
+    {"cuda:sticky", Fault::Kind::kCudaSticky},
 }};
 
 }  // namespace
@@ -27,9 +32,10 @@ Result<Fault> parse_fault(std::string_view text) {
   const char* end = number.data() + number.size();
   const auto [stop, problem] = std::from_chars(number.data(), end, fault.at);
   if (fault.kind == Fault::Kind::kNone || problem != std::errc() || stop != end || fault.at < 1) {
-    return Status::invalid_argument(
-        "the fault '{}' is not one of step:hang@N, step:fail@N and logits:nan@N with N from 1",
-        text);
+    std::string names;
+    for (const auto& [name, kind] : kNames)
+      names += fmt::format("{}{}@N", names.empty() ? "" : ", ", name);
+    return Status::invalid_argument("the fault '{}' is not one of {} with N from 1", text, names);
   }
   return fault;
 }

@@ -253,6 +253,12 @@ const TensorEntry* Checkpoint::find(std::string_view name) const {
   return found != by_name_.end() && (*found)->name == name ? *found : nullptr;
 }
 
+std::shared_ptr<const Checkpoint> Checkpoint::without_tensors(std::string name) {
+  std::shared_ptr<Checkpoint> checkpoint(new Checkpoint);
+  checkpoint->name_ = std::move(name);
+  return checkpoint;
+}
+
 Result<TensorView> Checkpoint::tensor(std::string_view name) const {
   if (const TensorEntry* entry = find(name)) return entry->tensor;
   return Status::not_found("{}: no tensor {}", name_, quote_name(name));

@@ -25,6 +25,8 @@ class Checkpoint {
   // .gguf file. Pickled weights (.bin, .pt, .pth, .pkl) are refused with a sentence.
   static Result<std::shared_ptr<const Checkpoint>> open(const std::filesystem::path& path);
   static Result<std::shared_ptr<const Checkpoint>> from_gguf(std::shared_ptr<const GgufFile> file);
+  // No file and no tensor, only a name: of a model whose weights come from elsewhere.
+  static std::shared_ptr<const Checkpoint> without_tensors(std::string name);
 
   const TensorEntry* find(std::string_view name) const;
   Result<TensorView> tensor(

@@ -28,6 +28,7 @@ class DeviceWeight {
   virtual int64_t rows() const = 0;
   virtual int64_t cols() const = 0;
   virtual size_t size_bytes() const = 0;
+  virtual InputKind input_kind() const = 0;  // what its inputs are rounded to
 };
 
 struct PlaceOptions {
@@ -46,6 +47,20 @@ struct DeviceInfo {
   std::string name;        // "NVIDIA H200"
   std::string generation;  // "sm_90"
   uint64_t memory_bytes = 0;
+};
+
+// What the device does at most, measured. 0: not known.
+struct DeviceCeilings {
+  double read_bytes_per_s = 0;
+  double bf16_flops_per_s = 0;  // of matrix products, a multiply-add is two
+  double fp8_flops_per_s = 0;
+  double int8_ops_per_s = 0;
+};
+
+// What can be made to go wrong, for tests.
+enum class DeviceFault : uint8_t {
+  kOutOfMemory,  // an allocation fails
+  kTrap,         // a kernel stops at an illegal instruction: the device is lost
 };
 
 // One thread at a time.
@@ -70,7 +85,16 @@ class Device {
                                                             std::span<const float> bias,
                                                             const PlaceOptions& options,
                                                             const Exec& exec) = 0;
+  // The same weight in memory of its own.
+  virtual Result<std::shared_ptr<const DeviceWeight>> duplicate(const DeviceWeight& weight) = 0;
   virtual Result<std::unique_ptr<Ops>> make_ops() = 0;
+
+  // After an error from which it does not recover: nothing works any more, in this process.
+  virtual bool is_lost() const = 0;
+  // Takes about a second, and 2 GiB for that time.
+  virtual Result<DeviceCeilings> measure_ceilings() = 0;
+  // The error that a fault gives.
+  virtual Status fail(DeviceFault fault) = 0;
 };
 
 // The GPUs of this machine; empty where there are none, and why.

@@ -3,20 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
-#include "formats/checkpoint.h"
-#include "model/mapper.h"
+#include "model/model.h"
 
 namespace ingot {
 
-struct DeviceRoom {
-  uint64_t free_bytes = 0;
-  int64_t context = 0;  // tokens that the KV cache must hold at least
-};
-
-// The layers that fit, from the last one backwards, each with its part of the KV cache; more than
-// there are: everything, embedding and head too.
-int64_t layers_that_fit(const Checkpoint& checkpoint, const ModelPlan& plan,
-                        const DeviceRoom& room);
+// The options with device_layers decided, where they leave that open: the layers that fit into what
+// the device has free, from the last one backwards, each with its part of the KV cache; more than
+// there are: everything, embedding and head too. Says so where some stay behind.
+ModelOptions decide_layers(std::string_view name, const ModelSpec& spec, uint64_t weight_bytes,
+                           const ModelOptions& options);
 
 }  // namespace ingot

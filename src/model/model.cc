@@ -49,6 +49,13 @@ std::vector<float> alibi_slopes(const AttentionSpec& spec) {
   return slopes;
 }
 
+uint64_t weight_bytes_of(const Checkpoint& checkpoint) {
+  uint64_t bytes = 0;
+  for (const TensorEntry* entry : checkpoint.tensors())
+    bytes += entry->tensor.bytes.size();
+  return bytes;
+}
+
 }  // namespace
 
 // Fills a Model from its plan. Lives for the length of one load.
@@ -56,7 +63,9 @@ class Binder {
  public:
   Binder(Model& model, const ModelPlan& plan, const ModelOptions& options,
          const TensorOverlay* overlay = nullptr)
-      : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan, options, overlay) {}
+      : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan, options, overlay) {
+    INGOT_CHECK(plan.weights.layers.size() == plan.spec.layers.size());
+  }
 
   Status bind() {
     choose_packing();
@@ -305,15 +314,12 @@ class Binder {
 };
 
 std::shared_ptr<Model> Model::unbound(std::shared_ptr<const Checkpoint> checkpoint,
-                                      const ModelPlan& plan, const ModelOptions& options) {
-  uint64_t weight_bytes = 0;
-  for (const TensorEntry* entry : checkpoint->tensors())
-    weight_bytes += entry->tensor.bytes.size();
+                                      const ModelSpec& spec, uint64_t weight_bytes,
+                                      const ModelOptions& options) {
   std::shared_ptr<Model> model(new Model(options.targets, dtype_for(options.dtype, weight_bytes)));
   model->checkpoint_ = std::move(checkpoint);
-  model->spec_ = plan.spec;
-  model->layers_.resize(plan.spec.layers.size());  // once: the weights hold views into themselves
-  INGOT_CHECK(plan.weights.layers.size() == plan.spec.layers.size());
+  model->spec_ = spec;
+  model->layers_.resize(spec.layers.size());  // once: the weights hold views into themselves
   if (options.device != nullptr && options.device_layers > 0) {
     const auto layers = std::ssize(model->layers_);
     model->device_ = options.device;
@@ -329,18 +335,10 @@ std::shared_ptr<Model> Model::unbound(std::shared_ptr<const Checkpoint> checkpoi
 Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const Checkpoint> checkpoint,
                                                  const ModelOptions& options) {
   INGOT_TRY(const ModelPlan plan, plan_model(*checkpoint));
-  ModelOptions placed = options;
-  if (options.device != nullptr && options.device_layers < 0) {
-    placed.device_layers =
-        layers_that_fit(*checkpoint, plan, {options.device->free_bytes(), options.device_context});
-    const auto layers = static_cast<int64_t>(plan.spec.layers.size());
-    if (placed.device_layers <= layers) {
-      log_warning("{}: {} of {} layers fit into the {} MiB free of {}; the others stay on the CPU",
-                  checkpoint->name(), placed.device_layers, layers,
-                  options.device->free_bytes() >> 20, options.device->info().name);
-    }
-  }
-  const std::shared_ptr<Model> model = unbound(std::move(checkpoint), plan, placed);
+  const uint64_t weight_bytes = weight_bytes_of(*checkpoint);
+  const ModelOptions placed = decide_layers(checkpoint->name(), plan.spec, weight_bytes, options);
+  const std::shared_ptr<Model> model =
+      unbound(std::move(checkpoint), plan.spec, weight_bytes, placed);
   INGOT_TRY(Binder(*model, plan, placed).bind());
   return std::shared_ptr<const Model>(model);
 }
@@ -352,7 +350,9 @@ Result<std::shared_ptr<const Model>> Model::load_layer(std::shared_ptr<const Che
   ModelPlan part = plan;
   part.spec.layers = {plan.spec.layers.at(layer)};
   part.weights.layers = {plan.weights.layers.at(layer)};
-  const std::shared_ptr<Model> model = unbound(std::move(checkpoint), part, options);
+  const uint64_t weight_bytes = weight_bytes_of(*checkpoint);
+  const std::shared_ptr<Model> model =
+      unbound(std::move(checkpoint), part.spec, weight_bytes, options);
   INGOT_TRY(Binder(*model, part, options, &overlay).bind_layers());
   return std::shared_ptr<const Model>(model);
 }
@@ -364,7 +364,9 @@ Result<std::shared_ptr<const Model>> Model::load_ends(std::shared_ptr<const Chec
   ModelPlan part = plan;
   part.spec.layers.clear();
   part.weights.layers.clear();
-  const std::shared_ptr<Model> model = unbound(std::move(checkpoint), part, options);
+  const uint64_t weight_bytes = weight_bytes_of(*checkpoint);
+  const std::shared_ptr<Model> model =
+      unbound(std::move(checkpoint), part.spec, weight_bytes, options);
   INGOT_TRY(Binder(*model, part, options, &overlay).bind_ends(has_head));
   return std::shared_ptr<const Model>(model);
 }

@@ -60,10 +60,15 @@ struct LayerWeights {
   LinearWeights gate, up, down;
 };
 
+class WeightGenerator;
+
 class Model {
  public:
   static Result<std::shared_ptr<const Model>> load(std::shared_ptr<const Checkpoint> checkpoint,
                                                    const ModelOptions& options);
+  // With weights that come from no file (model/generate.h). The generator is needed no longer.
+  static Result<std::shared_ptr<const Model>> generate(std::string name, WeightGenerator& generator,
+                                                       const ModelOptions& options);
   // One layer of a plan by itself, as layer 0, without embedding and head: for those who walk a
   // model layer by layer in little memory. Tensors of the overlay, which must outlive it, take the
   // place of the checkpoint's.
@@ -100,9 +105,11 @@ class Model {
 
  private:
   friend class Binder;
+  friend class GeneratedBinder;
   Model(TargetSet targets, ModelDtype dtype) : targets_(targets), dtype_(dtype) {}
   static std::shared_ptr<Model> unbound(std::shared_ptr<const Checkpoint> checkpoint,
-                                        const ModelPlan& plan, const ModelOptions& options);
+                                        const ModelSpec& spec, uint64_t weight_bytes,
+                                        const ModelOptions& options);
 
   std::shared_ptr<const Checkpoint> checkpoint_;
   TargetSet targets_;

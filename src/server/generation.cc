@@ -47,6 +47,10 @@ std::string_view name_of(RequestEnd end) {
 // The request was accepted: if the model's file fails now, that is not the client's fault, and
 // where the file lies is not its business.
 Status as_our_fault(const Status& status) {
+  if (status.code() == StatusCode::kResourceExhausted) {
+    return Status::internal(
+        "the device has no memory for this request beside the others; try again");
+  }
   if (status.code() != StatusCode::kInvalidData && status.code() != StatusCode::kIo) return status;
   return Status::internal("the model cannot be computed any more; the server has to be restarted");
 }
@@ -126,6 +130,7 @@ std::optional<ReplyPart> Generation::submit() {
       streams_.clear();
       OpenAiError error = to_openai_error(stream.status());
       if (stream.status().code() == StatusCode::kResourceExhausted) error.http_status = 429;
+      if (!parts_.engine.lost().is_ok()) error = shutting_down();
       return failure(error);
     }
     streams_.push_back(*std::move(stream));

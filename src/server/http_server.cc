@@ -197,8 +197,12 @@ Task<void> HttpServer::Impl::accept_all(Acceptor& acceptor) {
 }
 
 void HttpServer::Impl::begin_drain(milliseconds limit) {
-  if (drain_end) return;
-  drain_end = std::chrono::steady_clock::now() + limit;
+  const auto end = std::chrono::steady_clock::now() + limit;
+  if (drain_end) {  // it is under way: sooner, if that was asked for
+    drain_end = std::min(*drain_end, end);
+    return;
+  }
+  drain_end = end;
   host.is_draining = true;
   for (const auto& [key, weak] : connections) {
     if (const auto connection = weak.lock()) connection->drain();

@@ -11,6 +11,8 @@ namespace ingot {
 
 // Alive: the engine moves whenever there is work. Nothing else keeps this from being answered.
 Reply health(Server& server, HttpRequest /*request*/) {
+  if (!server.engine().lost().is_ok())
+    return json_reply({{"status", "lost"}, {"reason", "the device is lost"}}, 503);
   if (!server.is_stuck()) return json_reply({{"status", "ok"}});
   return json_reply({{"status", "stuck"}, {"reason", "the engine makes no progress"}}, 503);
 }

@@ -217,7 +217,7 @@ std::unique_ptr<ReplySource> Server::check(HttpRequest& head) {
                        {{"allow", methods}});
   }
   if (!route->is_generation) return nullptr;
-  if (is_draining_) {
+  if (is_draining_ || !engine_.lost().is_ok()) {
     return error_reply(head.path,
                        {.http_status = 503,
                         .message = "the server is shutting down",

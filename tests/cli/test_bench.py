@@ -11,7 +11,7 @@ RUN_KEYS = {
     "computed_prompt_tokens", "reused_prompt_tokens", "reusable_prompt_tokens", "reuse_of_reusable",
     "output_tokens", "computed_prompt_tokens_per_s", "reused_prompt_tokens_per_s",
     "output_tokens_per_s", "first_token_seconds", "inter_token_seconds", "preemptions",
-    "cache_waste", "step_seconds", "outside_forward",
+    "cache_waste", "step_seconds", "outside_forward", "total_tokens_per_s", "time_shares",
 }
 
 
@@ -101,6 +101,34 @@ def test_a_fraction_of_prompts_has_the_prefix(ingot):
     assert result["runs"][0]["prompt_tokens"] == 4 * 8 + 2 * 32
 
 
+def test_random_weights_need_no_file(ingot):
+    for form in ("q4_k_m", "fp8", "gptq"):
+        result = ingot("bench", "throughput", "--random", f"tiny:{form}", "--device", "cpu", "-t", 1, "--json",
+                       "--input-len", 10, "--output-len", 4, "--max-num-seqs", 3, "--num-prompts", 5).json
+        assert result["model"]["name"] == f"random tiny {form}"
+        run, = result["runs"]
+        assert run["concurrency"] == 3 and run["requests"] == 5  # as many in flight as there are seats
+        assert run["prompt_tokens"] == 50 and run["output_tokens"] == 20
+        assert run["total_tokens_per_s"] == pytest.approx(70 / run["seconds"])
+        shares = run["time_shares"]
+        assert 0 < shares["forward"] < 1 and 0 < sum(shares.values()) <= 1
+    result = ingot("bench", "latency", "--random", "tiny:f16", "--device", "cpu", "-t", 1, "-p", 8, "-n", 2,
+                   "-r", 1, "--json").json
+    assert result["model"]["parameters"] == 1_441_792
+    generation = result["results"][1]
+    # Two passes read all matrices but the embedding, and a little of keys and values.
+    matrices = 2 * 2 * (1_441_792 - 512 * 256)
+    assert matrices <= generation["bytes"] < 1.01 * matrices
+    assert result["model"]["weight_bytes"] == matrices / 2
+    assert generation["floor_seconds"] == pytest.approx(generation["share_of_floor"] * generation["seconds"])
+
+
+@pytest.mark.parametrize("args", [("--random", "tiny"), ("--random", "9B:f16"), ("--random", "tiny:q9"),
+                                  ("--random", "tiny:f16", "model.gguf"), ("--random", "tiny:f16", "--device", "gpu")])
+def test_random_weights_are_named_well(ingot, args):
+    ingot("bench", "latency", *args, code=2)
+
+
 def test_a_long_prompt_among_decoding_sequences(ingot):
     result = throughput(ingot, "--workload", "stall", "--input-len", 100,
                         "--max-num-batched-tokens", 32)
@@ -186,6 +214,7 @@ def test_tables_are_for_people(ingot):
     ["latency", "-b", "0"],
     ["latency", "--pg", "128"],
     ["kernels", "no-such-kernel", "--quick"],
+    ["kernels", "--device", "gpu"],
 ])
 def test_bad_arguments_are_exit_code_two(ingot, args):
     outcome = ingot("bench", *args, code=2)

@@ -9,7 +9,7 @@ from pathlib import Path
 from board import arguments, say
 
 FOLDER = Path(__file__).resolve().parent
-FIGURES = ["streams", "hostile", "overload", "disconnect", "starve", "soak", "drain", "watchdog", "badreq",
+FIGURES = ["streams", "hostile", "overload", "disconnect", "starve", "soak", "drain", "watchdog", "devfault", "badreq",
            "faults", "auth", "canary", "tenant", "kill9", "nth"]
 
 

@@ -11,6 +11,7 @@
 #include "kernels/cast_rows.h"
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/cuda_ops.h"
+#include "kernels/cuda/trap.h"
 #include "kernels/linear.h"
 #include "kernels/panel.h"
 
@@ -335,6 +336,43 @@ Result<std::shared_ptr<const DeviceWeight>> CudaDevice::place(const QuantTensor&
                      packer(source, packing, begin, end, out - begin * facts.stride);
                    }));
   return std::shared_ptr<const DeviceWeight>(placed);
+}
+
+Result<Memory> CudaDevice::copy_of(const Memory& memory) {
+  if (memory.size() == 0) return Memory();
+  INGOT_TRY(Memory own, Memory::allocate(memory.size()));
+  INGOT_TRY(copy(memory.data(), own.data(), memory.size()));
+  return own;
+}
+
+Result<std::shared_ptr<const DeviceWeight>> CudaDevice::duplicate(const DeviceWeight& weight) {
+  const auto& from = static_cast<const Weight&>(weight);
+  auto own = std::make_shared<Weight>();
+  own->facts = from.facts;
+  INGOT_TRY(own->data, copy_of(from.data));
+  INGOT_TRY(own->bias, copy_of(from.bias));
+  INGOT_TRY(own->row_scales, copy_of(from.row_scales));
+  INGOT_TRY(own->block_scales, copy_of(from.block_scales));
+  INGOT_TRY(own->row_sums, copy_of(from.row_sums));
+  own->order = from.order;
+  return std::shared_ptr<const DeviceWeight>(own);
+}
+
+void CudaDevice::use_on_this_thread() const {
+  cudaSetDevice(index_);  // whether it can be used at all was seen when it was opened
+}
+
+bool CudaDevice::is_lost() const {
+  // Once the context is broken every call says so; an error of one call alone it does not know of.
+  const cudaError_t error = cudaStreamQuery(stream_);
+  return error != cudaSuccess && error != cudaErrorNotReady;
+}
+
+Status CudaDevice::fail(DeviceFault fault) {
+  if (fault == DeviceFault::kOutOfMemory)
+    return Memory::allocate(2 * static_cast<size_t>(info_.memory_bytes)).status();
+  trap(stream_);
+  return to_status(cudaStreamSynchronize(stream_), "a kernel that was told to fail");
 }
 
 Result<std::unique_ptr<Ops>> CudaDevice::make_ops() {

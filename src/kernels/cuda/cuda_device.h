@@ -33,9 +33,15 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
                                                     std::span<const float> bias,
                                                     const PlaceOptions& options,
                                                     const Exec& exec) override;
+  Result<std::shared_ptr<const DeviceWeight>> duplicate(const DeviceWeight& weight) override;
   Result<std::unique_ptr<Ops>> make_ops() override;
+  bool is_lost() const override;
+  Result<DeviceCeilings> measure_ceilings() override;  // cuda_ceilings.cc
+  Status fail(DeviceFault fault) override;
 
   Stream stream() const { return stream_; }
+  // What is launched from here goes to this device: threads begin with the first one.
+  void use_on_this_thread() const;
 
  private:
   // Units of a weight, filled by the host's threads a piece at a time while the piece before is on
@@ -53,6 +59,10 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   Status place_e4m3(const QuantTensor& weights, Weight& placed, const Exec& exec);
   Status place_int8(const QuantTensor& weights, Weight& placed, const Exec& exec);
   Status place_order(const QuantTensor& weights, Weight& placed);
+  Result<Memory> copy_of(const Memory& memory);
+  Status fill(Memory& memory, std::span<const std::byte> pattern);  // over and over
+  Result<double> measure_reads();
+  Result<double> measure_products(MatMulLibrary& library, ElementType type);
 
   DeviceInfo info_;
   int index_ = 0;

@@ -59,10 +59,13 @@ void CudaOps::set_batch_invariant(bool is_batch_invariant) {
 }
 
 void CudaOps::keep(const Status& status) {
-  if (status_.is_ok() && !status.is_ok()) status_ = status;
+  if (status.is_ok()) return;
+  cudaGetLastError();  // it is told here, and not once more by a later step that did nothing wrong
+  if (status_.is_ok()) status_ = status;
 }
 
 void CudaOps::begin(const OpsStep& step) {
+  device_->use_on_this_thread();
   status_ = Status::ok();
   sum_ = {};
   producer_ = {};
@@ -130,6 +133,10 @@ bool CudaOps::replay() {
 
 void CudaOps::end_pass() {
   if (status_.is_ok()) flush();
+  if (!status_.is_ok()) {  // not all memory is there: what is next of this shape is a first pass
+    const auto it = recordings_.find(key_);
+    if (it != recordings_.end() && it->second.graph == nullptr) recordings_.erase(it);
+  }
   if (!is_recording_) return;
   is_recording_ = false;
   cudaGraph_t graph = nullptr;

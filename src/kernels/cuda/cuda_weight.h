@@ -46,6 +46,7 @@ class Weight final : public DeviceWeight {
   size_t size_bytes() const override {
     return data.size() + row_scales.size() + block_scales.size();
   }
+  InputKind input_kind() const override { return facts.input.kind; }
 };
 
 inline constexpr int64_t kRowAlignment = 16;  // bytes that a lane, and the library, read at once
