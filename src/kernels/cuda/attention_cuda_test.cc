@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -588,12 +589,19 @@ void rotate_rows(std::vector<float>& x, int64_t rows, int64_t dim, int64_t pairs
 TEST_F(CudaAttention, StoringRotatingAndJoiningOnTheWayChangesNoBit) {
   Random random(test_seed());
   for (const KvCacheType type : kv_cache_types()) {
-    for (int kind = 0; kind < 4; ++kind) {
-      const int64_t dim = kind % 2 == 0 ? 128 : 64;
+    for (int kind = 0; kind < 5; ++kind) {
+      const std::array<int64_t, 5> dims{128, 64, 128, 64, 256};
+      const std::array<int64_t, 5> page_tokens{16, 8, 64, 16, 128};
+      const int64_t dim = dims[static_cast<size_t>(kind)];
       const bool in_halves = kind < 2;
-      const Options options{.type = type, .key_dim = dim, .value_dim = dim};
+      const Options options{.type = type,
+                            .key_dim = dim,
+                            .value_dim = dim,
+                            .page_tokens = page_tokens[static_cast<size_t>(kind)]};
       SCOPED_TRACE(options.name());
-      std::vector<Part> parts{{1, 1}, {300, 1}, {5, 0}, {2500, 1}, {129, 1}};
+      // Lengths around the ends of pages and splits too: the newest position may be alone in both.
+      std::vector<Part> parts{{1, 1},   {300, 1}, {5, 0},   {2500, 1}, {127, 1},
+                              {128, 1}, {129, 1}, {256, 1}, {257, 1}};
       if (kind == 3) parts.push_back({700, 40});
       Step step(random, options, parts);
       const int64_t pairs = dim / 2 - 4 * kind;

@@ -6,7 +6,9 @@
 // weights. One tile of keys and one of values are on their way or in use: the next split's keys are
 // fetched while values are mixed, its values while keys are scored. Rows of 16 bits are read by
 // ldmatrix, rows of 8 bits as words whose bytes become f16 pairs; keys' elements and, for int8,
-// values' positions are then taken in the order of permuted(), the same for both factors.
+// values' positions are then taken in the order of permuted(), the same for both factors. A
+// sequence's newest key and value come from the step itself and join their tiles in shared memory;
+// their page gets a copy.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +53,10 @@ struct DecodeShape {
   static constexpr int kLargest = kWeights + kQueries * kSplit * 2;
   static constexpr int kSums = kLargest + kDecodeWarps * kQueries * 4;
   static constexpr int kPages = kSums + kDecodeWarps * kQueries * 4;
-  static constexpr int kBytes = kPages + 2 * kMostRuns * 4;
+  // The newest key and value, as they lie in their page. Only one row of few queries stores them.
+  static constexpr bool kStores = kTiles == 1;
+  static constexpr int kNewest = kPages + 2 * kMostRuns * 4;
+  static constexpr int kBytes = kNewest + (kStores ? 2 * kRowBytes : 0);
 };
 
 // Where element i of 64 goes, so that lane t's pairs 2t and 2t + 8 of step j are elements 16 t + 4
@@ -75,6 +80,7 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
   using Shape::kRowBytes;
   using Shape::kScoreTiles;
   using Shape::kSplit;
+  using Shape::kStores;
   using Shape::kValueTiles;
   using typename Shape::Element;
   static constexpr int kRows = 2 * kTiles;  // of a thread: 8 i + g
@@ -114,18 +120,18 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
     if (split >= end_split) return;
     if (args.window != 0) next_page = read_page(split);
     if (thread < kMostRuns) pages(0)[thread] = next_page;
-    // The block that will read the newest position writes it first.
-    if (args.fresh.k != nullptr && (end_split - 1 - split) % shares == 0) store_newest();
     __syncthreads();
     issue<true>(split, pages(0));
     issue<false>(split, pages(0));
-    load_queries();
+    load_rows(is_fresh() && (end_split - 1 - split) % shares == 0);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       const int query = first_query + 8 * i + g;
       position[i] = query < tokens * group ? first_position + query / group : -1;
     }
 
+    const int active = min(shares, end_split - begin / kSplit);
+    const bool is_alone = step.splits.values == nullptr || (step.joins_itself && active == 1);
     float largest[kRows];
     float sums[kRows] = {};
     float total[kTiles][kValueTiles][4] = {};
@@ -135,9 +141,11 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
     for (int round = 1; split < end_split; split += shares, ++round) {
       const int next = split + shares;
       const bool has_next = next < end_split;
+      const bool is_newest = is_fresh() && split + 1 == end_split;
       if (has_next) next_page = read_page(next);
       wait_for_copies<1>();  // keys
       __syncthreads();
+      if (is_newest) put_newest<true>(split, pages((round - 1) & 1));
       float scores[kTiles][kScoreTiles][4] = {};
       if constexpr (kIsWide)
         score_wide(scores);
@@ -154,6 +162,7 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
       make_weights(scores, part_largest);
       wait_for_copies<1>();  // values
       __syncthreads();
+      if (is_newest) put_newest<false>(split, pages((round - 1) & 1));
       float part[kTiles][kValueTiles][4] = {};
       if constexpr (kIsWide)
         mix_wide(part);
@@ -172,7 +181,7 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
         issue<false>(next, pages(round & 1));
       else
         close_copies();
-      if (step.splits.values != nullptr) {
+      if (!is_alone) {
         write_partial(split, part_largest, part_sums, part);
         continue;
       }
@@ -190,10 +199,9 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
       }
     }
     wait_for_copies<0>();
-    if (step.splits.values == nullptr) {
+    if (is_alone) {
       write_result(largest, sums, total);
     } else if (step.joins_itself) {
-      const int active = min(shares, end_split - begin / kSplit);
       uint32_t* counter = args.counters + sequence * args.kv.kv_heads + kv_head;
       if (is_last_of(counter, active)) join_queries();
     }
@@ -209,18 +217,45 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
   __device__ float& sum_at(int of_warp, int row) const {
     return reinterpret_cast<float*>(memory + Shape::kSums)[of_warp * kQueries + row];
   }
-  // The key and value of this sequence's one row.
-  __device__ void store_newest() const {
-    std::byte* page = key_place(args.kv, step.layout, args.sequences, sequence, end - 1);
-    if (page == nullptr) return;
-    constexpr int kCount = kDim / 32;
-    if (warp == 0)
-      store_new<kCount, true>(args.kv, step.layout, args.fresh, args.rope, first_row, kv_head,
-                              end - 1, lane, page);
-    if (warp == 1)
-      store_new<kCount, false>(args.kv, step.layout, args.fresh, args.rope, first_row, kv_head,
-                               end - 1, lane, page);
-    __threadfence();  // it is read again past the first-level cache
+  __device__ bool is_fresh() const {
+    return kStores && args.fresh.k != nullptr;
+  }
+  __device__ uint8_t* newest(bool is_key) const {
+    return memory + Shape::kNewest + (is_key ? 0 : kRowBytes);
+  }
+
+  // The newest key or value, which load_rows() left for all, into its place of the split's tile,
+  // whose copies have arrived, and into its page.
+  template <bool kIsKey>
+  __device__ void put_newest(int split, const int* page_ids) const {
+    const int row_bytes = kIsKey ? step.layout.key_row_bytes : step.layout.value_row_bytes;
+    const int row = end - 1 - split * kSplit;
+    const uint8_t* from = newest(kIsKey);
+    if (warp == 0) {
+      uint8_t* tile = memory + (kIsKey ? Shape::kKeys : Shape::kValues);
+      copy_newest(from, row_bytes, kIsWide ? swizzled(row, lane) : lane,
+                  tile + row * (kIsInt8 ? row_bytes : kRowBytes));
+    }
+    const int page = page_ids[row >> step.layout.page_shift];
+    if (warp == 1 && page >= 0) {
+      const int page_tokens = args.kv.page_tokens;
+      const int64_t place =
+          static_cast<int64_t>(kv_head) * page_tokens + ((end - 1) & (page_tokens - 1));
+      std::byte* to = args.kv.data + page * args.kv.page_stride +
+                      (kIsKey ? 0 : step.layout.value_offset) + place * row_bytes;
+      copy_newest(from, row_bytes, lane, reinterpret_cast<uint8_t*>(to));
+    }
+    __syncthreads();
+  }
+  // By one warp; a lane's 16 bytes become chunk `to_chunk`. Rows of int8 begin at any even address.
+  __device__ void copy_newest(const uint8_t* from, int row_bytes, int to_chunk, uint8_t* to) const {
+    if constexpr (kIsInt8) {
+      for (int byte = 2 * lane; byte < row_bytes; byte += 2 * 32)
+        *reinterpret_cast<uint16_t*>(to + byte) = *reinterpret_cast<const uint16_t*>(from + byte);
+    } else if (16 * lane < row_bytes) {
+      *reinterpret_cast<uint4*>(to + 16 * to_chunk) =
+          *reinterpret_cast<const uint4*>(from + 16 * lane);
+    }
   }
 
   // All splits of these queries are there: a warp a query.
@@ -244,12 +279,14 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
     return is_one ? args.sequences.pages[sequence * args.sequences.table_stride + index] : 0;
   }
 
-  // Sends for a split's keys or values; zeros stand for positions that no row sees.
+  // Sends for a split's keys or values; zeros stand for positions that no row sees, and for the
+  // newest where put_newest() brings it. (Of int8, bytes that are not read or that it overwrites.)
   template <bool kIsKey>
   __device__ void issue(int split, const int* page_ids) const {
     const int row_bytes = kIsKey ? step.layout.key_row_bytes : step.layout.value_row_bytes;
     const int page_tokens = args.kv.page_tokens;
     const int shift = step.layout.page_shift;
+    const int stored_end = is_fresh() ? end - 1 : end;
     const std::byte* head_rows = args.kv.data + (kIsKey ? 0 : step.layout.value_offset) +
                                  static_cast<int64_t>(kv_head) * page_tokens * row_bytes;
     const uint32_t tile = shared_address(memory + (kIsKey ? Shape::kKeys : Shape::kValues));
@@ -258,7 +295,7 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
       const int run_bytes = run * row_bytes;
       for (int i = warp; i < kSplit / run; i += kDecodeWarps) {
         const int at = split * kSplit + i * run;
-        if (at >= end || at + run <= begin) continue;
+        if (at >= stored_end || at + run <= begin) continue;
         const std::byte* from =
             head_rows + page_ids[i] * args.kv.page_stride + (at & (page_tokens - 1)) * row_bytes;
         const uint32_t to = tile + static_cast<uint32_t>(i * run_bytes);
@@ -272,7 +309,7 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
         const int row = index / kChunks;
         const int chunk = index % kChunks;
         const int at = split * kSplit + row;
-        const bool is_there = at >= begin && at < end && 16 * chunk < row_bytes;
+        const bool is_there = at >= begin && at < stored_end && 16 * chunk < row_bytes;
         const int64_t page = is_there ? page_ids[row >> shift] : 0;
         const std::byte* from = is_there ? head_rows + page * args.kv.page_stride +
                                                (at & (page_tokens - 1)) * row_bytes + 16 * chunk
@@ -284,19 +321,59 @@ class Decode : DecodeShape<kType, kDim, kTiles> {
     close_copies();
   }
 
-  __device__ void load_queries() const {
-    for (int row = warp; row < kQueries; row += kDecodeWarps) {
-      const int query = first_query + row;
-      const bool is_row = query < tokens * group;
-      float x[kDim / 32];
-      load_query(args, first_row + query / group, kv_head * group + query % group, is_row, lane, x);
+  // Queries, and the newest key and value as their page will have them. All of a warp's loads go
+  // out before the first is used, in steps that registers have room for.
+  __device__ void load_rows(bool has_newest) const {
+    constexpr int kCount = kDim / 32;
+    constexpr int kTogether = 4;
+    const bool is_key = warp == 3;
+    const bool is_value = warp == 2;  // the first warps have more queries
+    const RopeRows rope = is_key ? args.rope : RopeRows{};
+    LoadedRow<kCount> fresh;
+    if constexpr (kStores) {
+      const int dim = is_key ? args.kv.key_dim : args.kv.value_dim;
+      const float* from = is_key ? args.fresh.k + first_row * args.fresh.k_stride
+                                 : args.fresh.v + first_row * args.fresh.v_stride;
+      load_row(from + static_cast<int64_t>(kv_head) * dim, dim, rope, first_row,
+               has_newest && (is_key || is_value), lane, fresh);
+    }
+#pragma unroll 1
+    for (int first = warp; first < kQueries; first += kTogether * kDecodeWarps) {
+      LoadedRow<kCount> rows[kTogether];
 #pragma unroll
-      for (int j = 0; j < kDim / 32; ++j) {
-        const int column = kIsWide ? 32 * j + lane : permuted(32 * j + lane);
-        auto* to = reinterpret_cast<Element*>(memory + Shape::kQuery + row * kDim * 2 +
-                                              16 * swizzled(row, column / 8));
-        to[column % 8] = static_cast<Element>(x[j]);
+      for (int i = 0; i < kTogether; ++i) {
+        const int query = first_query + first + i * kDecodeWarps;
+        const int row = first_row + query / group;
+        const int head = kv_head * group + query % group;
+        const float* q =
+            args.q + row * args.q_stride + static_cast<int64_t>(head) * args.kv.key_dim;
+        load_row(q, args.kv.key_dim, args.rope, row, query < tokens * group, lane, rows[i]);
       }
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i)
+        put_query(first + i * kDecodeWarps, rows[i]);
+    }
+    if constexpr (kStores) {
+      if (!has_newest || !(is_key || is_value)) return;
+      float x[kCount];
+      turn_row(fresh, rope, lane, x);
+      auto* to = reinterpret_cast<std::byte*>(newest(is_key));
+      if (is_key)
+        store_row<kCount, true>(kType, x, args.kv.key_dim, lane, to);
+      else
+        store_row<kCount, false>(kType, x, args.kv.value_dim, lane, to);
+    }
+  }
+  __device__ void put_query(int row, const LoadedRow<kDim / 32>& loaded) const {
+    float x[kDim / 32];
+    turn_row(loaded, args.rope, lane, x);
+    if (rotates_keys(kType)) rotate(x, args.kv.key_dim & -args.kv.key_dim, lane);
+#pragma unroll
+    for (int j = 0; j < kDim / 32; ++j) {
+      const int column = kIsWide ? 32 * j + lane : permuted(32 * j + lane);
+      auto* to = reinterpret_cast<Element*>(memory + Shape::kQuery + row * kDim * 2 +
+                                            16 * swizzled(row, column / 8));
+      to[column % 8] = static_cast<Element>(x[j]);
     }
   }
 

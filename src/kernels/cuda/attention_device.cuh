@@ -109,24 +109,62 @@ __device__ __forceinline__ void rotate(float (&x)[kCount], int size, int lane) {
     x[j] *= scale;
 }
 
-// One row of a warp, rotated by position: lane l gets elements 32 j + l, zeros beyond the row's end
-// or where there is no row.
+// One row of a warp on its way, lane l's elements 32 j + l: what they are and what turns them.
+// Loads are apart from their use, so that those of several rows can go out together.
+template <int kCount>
+struct LoadedRow {
+  float x[kCount];
+  float other[kCount];  // the element that it turns with
+  float cos[kCount];
+  float sin[kCount];
+};
+// Zeros beyond the row's end or where there is no row; nothing is read for them.
+template <int kCount>
+__device__ __forceinline__ void load_row(const float* from, int dim, const RopeRows& rope, int row,
+                                         bool is_row, int lane, LoadedRow<kCount>& loaded) {
+  loaded = {};
+  if (!is_row) return;
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+    const int i = 32 * j + lane;
+    const bool is_there = i < dim;
+    const bool turns = is_there && rope.cos != nullptr && i < 2 * rope.pairs;
+    const bool is_first = rope.in_halves ? i < rope.pairs : i % 2 == 0;
+    const int other = rope.in_halves ? (is_first ? i + rope.pairs : i - rope.pairs) : i ^ 1;
+    const int pair = rope.in_halves ? min(i, other) : i / 2;
+    if (is_there) loaded.x[j] = from[i];
+    if (turns) {
+      loaded.other[j] = from[other];
+      loaded.cos[j] = rope.cos[row * rope.pairs + pair];
+      loaded.sin[j] = rope.sin[row * rope.pairs + pair];
+    }
+  }
+}
+// Rotated by position.
+template <int kCount>
+__device__ __forceinline__ void turn_row(const LoadedRow<kCount>& loaded, const RopeRows& rope,
+                                         int lane, float (&x)[kCount]) {
+#pragma unroll
+  for (int j = 0; j < kCount; ++j) {
+    const int i = 32 * j + lane;
+    const bool is_first = rope.in_halves ? i < rope.pairs : i % 2 == 0;
+    const float own = __fmul_rn(loaded.x[j], loaded.cos[j]);
+    const float others = __fmul_rn(loaded.other[j], loaded.sin[j]);
+    const float turned = is_first ? __fsub_rn(own, others) : __fadd_rn(own, others);
+    x[j] = rope.cos != nullptr && i < 2 * rope.pairs ? turned : loaded.x[j];
+  }
+}
+// Both, an element at a time, where registers are few.
 template <int kCount>
 __device__ __forceinline__ void load_rotated(const float* from, int dim, const RopeRows& rope,
                                              int row, bool is_row, int lane, float (&x)[kCount]) {
 #pragma unroll
   for (int j = 0; j < kCount; ++j) {
-    const int i = 32 * j + lane;
-    const bool is_there = is_row && i < dim;
-    x[j] = is_there ? from[i] : 0.0F;
-    if (rope.cos == nullptr || !is_there || i >= 2 * rope.pairs) continue;
-    const int pair = rope.in_halves ? i % rope.pairs : i / 2;
-    const bool is_first = rope.in_halves ? i < rope.pairs : i % 2 == 0;
-    const float other = from[rope.in_halves ? (is_first ? i + rope.pairs : pair) : i ^ 1];
-    const float cos = rope.cos[row * rope.pairs + pair];
-    const float sin = rope.sin[row * rope.pairs + pair];
-    x[j] = is_first ? __fsub_rn(__fmul_rn(x[j], cos), __fmul_rn(other, sin))
-                    : __fadd_rn(__fmul_rn(x[j], cos), __fmul_rn(other, sin));
+    LoadedRow<1> loaded;
+    float one[1];
+    load_row(from, dim, rope, row, is_row, 32 * j + lane, loaded);
+    turn_row(loaded, rope, 32 * j + lane, one);
+    x[j] = one[0];
   }
 }
 
