@@ -28,6 +28,7 @@ struct ModelFlags {
   bool skips_tensor_check = false;
   std::string device = "auto";
   std::string gpu_layers = "auto";
+  bool is_batch_invariant = false;
 };
 
 // The positional MODEL alone, for commands that touch no weights.
