@@ -33,7 +33,7 @@ check "R9: a lost device, no memory" python3 tests/reliability/devfault.py --bin
 check "sampling against the CPU's" "$build/src/engine/engine_cuda_test"
 check "an engine that samples on the GPU" env INGOT_TEST_DEVICE=cuda "$build/tests/engine_features_test" \
   --gtest_filter='Engine.*Device*'
-for test in model_oracle_test quant_oracle_test gguf_oracle_test; do
+for test in batch_invariance_test model_oracle_test quant_oracle_test gguf_oracle_test; do
   check "$test" env INGOT_TEST_DEVICE=cuda "$build/tests/$test"
 done
 if command -v compute-sanitizer >/dev/null; then

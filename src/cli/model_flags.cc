@@ -115,6 +115,11 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
       ->capture_default_str()
       ->group(kGroup);
   command
+      .add_flag("--batch-invariant", flags.is_batch_invariant,
+                "Answers do not depend on what else runs at the same time; always so on CPUs, "
+                "slower on GPUs")
+      ->group(kGroup);
+  command
       .add_flag("--no-check-tensors", flags.skips_tensor_check,
                 "Do not refuse weights that are NaN or infinite (loads a little faster)")
       ->group(kGroup);
@@ -154,6 +159,7 @@ Result<LoadedModel> load_model(const ModelFlags& flags) {
   ModelOptions options;
   INGOT_TRY(options.device, find_device(flags.device, flags.kernels));
   INGOT_TRY(options.device_layers, parse_gpu_layers(flags.gpu_layers));
+  options.is_batch_invariant = flags.is_batch_invariant;
   if (flags.context > 0) options.device_context = flags.context;
   INGOT_TRY(options.targets, TargetSet::parse(flags.kernels));
   INGOT_TRY(options.dtype, parse_dtype(flags.dtype));

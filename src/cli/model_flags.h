@@ -27,6 +27,7 @@ struct ModelFlags {
   bool skips_tensor_check = false;
   std::string device = "auto";
   std::string gpu_layers = "auto";
+  bool is_batch_invariant = false;
   std::string random;  // "8B:q4_k_m": no model of a file; empty: the model
 };
 

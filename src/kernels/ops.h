@@ -107,6 +107,10 @@ class Ops {
  public:
   virtual ~Ops() = default;
 
+  // From the next step on a row's bits do not depend on what else is in its steps, nor on how its
+  // sequence was cut into them. The processor's never do.
+  virtual void set_batch_invariant(bool /*is_batch_invariant*/) {}
+
   virtual void begin(const OpsStep& step) = 0;
   // Where a pass of this shape was recorded before, does it all over again, for the step just
   // begun, and says true: the same buffers hold its results. Else the ops follow one by one, up to

@@ -35,6 +35,7 @@ Result<Decoder> Decoder::create(std::shared_ptr<const Model> model, Exec exec,
   Decoder decoder(std::move(model), exec, cache_type);
   if (decoder.model_->device() != nullptr) {
     INGOT_TRY(decoder.device_, decoder.model_->device()->make_ops());
+    decoder.device_->set_batch_invariant(decoder.model_->is_batch_invariant());
   }
   return decoder;
 }

@@ -323,6 +323,7 @@ std::shared_ptr<Model> Model::unbound(std::shared_ptr<const Checkpoint> checkpoi
   if (options.device != nullptr && options.device_layers > 0) {
     const auto layers = std::ssize(model->layers_);
     model->device_ = options.device;
+    model->is_batch_invariant_ = options.is_batch_invariant;
     model->is_all_on_device_ = options.device_layers > layers;
     const int64_t first =
         model->is_all_on_device_ ? 0 : std::max<int64_t>(layers - options.device_layers, 0);

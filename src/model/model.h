@@ -36,6 +36,7 @@ struct ModelOptions {
   // as fit, with a KV cache for `device_context` tokens.
   int64_t device_layers = -1;
   int64_t device_context = 8192;
+  bool is_batch_invariant = false;  // on the device; see Ops::set_batch_invariant
 };
 
 struct NormWeights {
@@ -101,6 +102,7 @@ class Model {
   bool is_head_on_device() const { return is_all_on_device_; }
   // The embedding as a weight of the device; unbound elsewhere.
   const Linear& placed_embedding() const { return placed_embedding_; }
+  bool is_batch_invariant() const { return is_batch_invariant_; }  // what the device is asked for
   int64_t parameters() const { return parameters_; }
 
  private:
@@ -127,6 +129,7 @@ class Model {
   std::vector<LayerWeights> layers_;
   std::shared_ptr<Device> device_;
   bool is_all_on_device_ = false;
+  bool is_batch_invariant_ = false;
   Linear placed_embedding_;
   int64_t parameters_ = 0;
 };

@@ -136,6 +136,14 @@ def test_reference_kernels_agree(ingot):
     assert reference["ids"] == expected["ids"]
 
 
+def test_batch_invariant_changes_nothing_on_the_processor(ingot):
+    expected = greedy(ingot, "-p", PROMPT, "-n", 6, "--device", "cpu", "--logprobs", 3)
+    invariant = greedy(ingot, "-p", PROMPT, "-n", 6, "--device", "cpu", "--logprobs", 3,
+                       "--batch-invariant")
+    assert invariant["ids"] == expected["ids"]
+    assert invariant["logprobs"] == expected["logprobs"]
+
+
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "fp8", "fp8_e4m3", "fp8_e5m2", "int8",
                                    "int4"])
 def test_every_cache_type_runs(ingot, dtype):

@@ -28,10 +28,7 @@ class CudaOps final : public Ops {
   static Result<std::unique_ptr<CudaOps>> create(std::shared_ptr<CudaDevice> device);
   ~CudaOps() override;
 
-  // From the next step on a row's bits do not depend on what else is in its steps, nor on how its
-  // sequence was cut into them.
-  void set_batch_invariant(bool is_batch_invariant);
-
+  void set_batch_invariant(bool is_batch_invariant) override;
   void begin(const OpsStep& step) override;
   bool replay() override;
   void end_pass() override;

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/cuda_device.h"
-#include "kernels/cuda/cuda_ops.h"
 #include "kernels/cuda/test_linear.h"
 #include "kernels/test_random.h"
 
@@ -213,7 +212,7 @@ TEST_F(LinearWideCuda, TheLibraryTakesCodesOnHopper) {
 }
 
 TEST_F(LinearWideCuda, ABatchDoesNotChangeARow) {
-  static_cast<cuda::CudaOps&>(*ops_).set_batch_invariant(true);
+  ops_->set_batch_invariant(true);
   constexpr int64_t kTokens = 200;
   constexpr int64_t kOutputs = 96;
   constexpr int64_t kInputs = 768;
