@@ -54,7 +54,14 @@ InputForm wide_form_of(const WeightFacts& weight) {
 }
 
 void Producer::run(Stream stream) {
-  if (kind == Kind::kNorm) normalize(norm, stream);
+  constexpr int64_t kLongRow = 1024;  // from which on a whole block of threads for a row pays
+  if (kind == Kind::kNorm) {
+    if (can_fuse_norm(norm) && norm.dim >= kLongRow) {
+      normalize_and_pack(norm, {PackedRows::Kind::kNone, {}, nullptr, 0}, stream);
+    } else {
+      normalize(norm, stream);
+    }
+  }
   if (kind == Kind::kActivation) {
     activate(activation.activation, activation.gate, activation.up, activation.out, count, stream);
   }

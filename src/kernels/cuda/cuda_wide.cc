@@ -12,6 +12,7 @@ namespace {
 // decoded first, and where they are multiplied as they are.
 constexpr int64_t kWideTokens = 257;
 constexpr int64_t kWideTokensPlain = 9;
+constexpr int64_t kWideTokensFp8 = 65;  // whose tiles of 128 tokens are not worth it before
 
 const float* floats_of(const Memory& memory) {
   return reinterpret_cast<const float*>(memory.data());
@@ -26,9 +27,10 @@ bool is_decoded(const WeightFacts& weight) {
 bool WideProducts::takes(const WeightFacts& weight, int64_t tokens) const {
   if (library_ == nullptr || form_of(weight) == InputForm::kF32) return false;
   if (!weight.is_panels && weight.type == ElementType::kInt8) return tokens >= kWideTokensPlain;
-  const bool is_plain = weight.scales != ProductScales::kNone || !is_decoded(weight);
-  if (is_batch_invariant_) return is_plain;
-  return tokens >= (is_plain ? kWideTokensPlain : kWideTokens);
+  const bool is_fp8 = weight.scales != ProductScales::kNone;
+  const bool is_plain = !is_decoded(weight);
+  if (is_batch_invariant_) return is_fp8 || is_plain;
+  return tokens >= (is_fp8 ? kWideTokensFp8 : is_plain ? kWideTokensPlain : kWideTokens);
 }
 
 Result<bool> WideProducts::run(Inputs& inputs, const Weight& weight, const WideOutput& output,

@@ -36,7 +36,9 @@ template <Kind kKind>
 __device__ inline void pack_8(const float (&values)[8], int64_t token, int block,
                               const PackedRows& out) {
   const int lane = threadIdx.x % 32;
-  if constexpr (kKind == Kind::kF16 || kKind == Kind::kBF16) {
+  if constexpr (kKind == Kind::kNone) {
+    return;
+  } else if constexpr (kKind == Kind::kF16 || kKind == Kind::kBF16) {
     const int64_t col = static_cast<int64_t>(block) * kColumns + lane * 8;
     if (col >= out.stride) return;
     uint32_t words[4];
@@ -228,6 +230,8 @@ bool can_fuse_norm(const NormRows& norm) {
 
 void normalize_and_pack(const NormRows& norm, const PackedRows& out, Stream stream) {
   switch (out.kind) {
+    case Kind::kNone:
+      return launch_norm<Kind::kNone>(norm, out, stream);
     case Kind::kBytes32:
       return launch_norm<Kind::kBytes32>(norm, out, stream);
     case Kind::kBytes256:
@@ -242,6 +246,8 @@ void normalize_and_pack(const NormRows& norm, const PackedRows& out, Stream stre
 void activate_and_pack(const ActivationRows& rows, int64_t tokens, int64_t cols,
                        const PackedRows& out, Stream stream) {
   switch (out.kind) {
+    case Kind::kNone:
+      return launch_activation<Kind::kNone>(rows, tokens, cols, out, stream);
     case Kind::kBytes32:
       return launch_activation<Kind::kBytes32>(rows, tokens, cols, out, stream);
     case Kind::kBytes256:

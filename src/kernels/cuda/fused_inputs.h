@@ -18,9 +18,9 @@ struct ActivationRows {
   float* out;         // may be gate or up
 };
 
-// Where the packed rows go: bytes in groups of 32 or 256, or floats of 16 bits.
+// Where the packed rows go: bytes in groups of 32 or 256, or floats of 16 bits; or nowhere.
 struct PackedRows {
-  enum class Kind : uint8_t { kBytes32, kBytes256, kF16, kBF16 };
+  enum class Kind : uint8_t { kNone, kBytes32, kBytes256, kF16, kBF16 };
   Kind kind;
   ByteRows bytes;
   void* values;    // of floats

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes of a panel decoded to f16 in registers: weight = (code - offset) * scale + min, in units of
-// 1 / kWeightUnit so that scales of small weights do not become denormal.
+// Codes of a panel decoded to f16 in registers: weight = (code - offset) * scale + min. Where
+// scales are not f16 in the first place, weights are taken kUnit times larger, so that scales of
+// small weights do not become denormal.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -9,8 +10,6 @@
 #include "kernels/cuda/panel_scales.cuh"
 
 namespace ingot::cuda {
-
-inline constexpr float kWeightUnit = 64;
 
 __device__ inline __half2 as_halves(uint32_t bits) {
   return *reinterpret_cast<const __half2*>(&bits);
@@ -41,6 +40,9 @@ struct DecodeFacts : PackingFacts<kPacking> {
   static constexpr bool kHasMins = Facts::kInBlocks
                                        ? BlockScale<kPacking>::kHasMins
                                        : Facts::kInfo.form == ScaleForm::kHalvesAndMins;
+  static constexpr bool kHasHalves =
+      Facts::kInfo.form == ScaleForm::kHalves || Facts::kInfo.form == ScaleForm::kHalvesAndMins;
+  static constexpr float kUnit = kHasHalves ? 1.0f : 64.0f;
   // Levels are signed bytes, which are shifted to be read as codes.
   static constexpr float kOffset = 1024.0f + (Facts::kHasLevels ? 128.0f : Facts::kInfo.offset);
 };
@@ -55,13 +57,13 @@ class BlockHalves {
 
  public:
   __device__ void load(const std::byte* block, int g, int t) {
-    const float first = Scale::float_scale(block, 2 * g) * kWeightUnit;
-    const float second = Scale::float_scale(block, 2 * g + 1) * kWeightUnit;
+    const float first = Scale::float_scale(block, 2 * g) * Facts::kUnit;
+    const float second = Scale::float_scale(block, 2 * g + 1) * Facts::kUnit;
     [[maybe_unused]] float first_min = 0;
     [[maybe_unused]] float second_min = 0;
     if constexpr (Facts::kHasMins) {
-      first_min = -Scale::float_min_scale(block, 2 * g) * kWeightUnit;
-      second_min = -Scale::float_min_scale(block, 2 * g + 1) * kWeightUnit;
+      first_min = -Scale::float_min_scale(block, 2 * g) * Facts::kUnit;
+      second_min = -Scale::float_min_scale(block, 2 * g + 1) * Facts::kUnit;
     }
 #pragma unroll
     for (int i = 0; i < kSets; ++i) {
@@ -115,18 +117,17 @@ class GroupHalves {
     constexpr ScaleForm kForm = Facts::kInfo.form;
     const std::byte* scales = block_ + run * Facts::kInfo.scale_bytes;
     to.offset[0] = to.offset[1] = __float2half2_rn(-Facts::kOffset);
-    if constexpr (kForm == ScaleForm::kHalves || kForm == ScaleForm::kHalvesAndMins) {
-      const __half2 unit = __float2half2_rn(kWeightUnit);
-      to.set_scale(__hmul2(as_halves(load_as<uint32_t>(scales + 4 * g)), unit));
-      if constexpr (kForm == ScaleForm::kHalvesAndMins)
-        to.set_min(__hmul2(as_halves(load_as<uint32_t>(scales + 2 * kPanelRows + 4 * g)), unit));
+    if constexpr (Facts::kHasHalves) {
+      to.set_scale(as_halves(load_as<uint32_t>(scales + 4 * g)));
+      if constexpr (Facts::kHasMins)
+        to.set_min(as_halves(load_as<uint32_t>(scales + 2 * kPanelRows + 4 * g)));
       return;
     }
     if (Facts::kInHalves && t >= 2) scales += kPanelRows;
     const GroupScale rows[2] = {group_scale<kForm>(scales, 2 * g),
                                 group_scale<kForm>(scales, 2 * g + 1)};
     // Levels of two bytes are taken 128 times smaller.
-    constexpr float kUnit = kWeightUnit * (Facts::kHasLowLevels ? 128 : 1);
+    constexpr float kUnit = Facts::kUnit * (Facts::kHasLowLevels ? 128 : 1);
     to.set_scale(__floats2half2_rn(rows[0].scale * kUnit, rows[1].scale * kUnit));
     if constexpr (Facts::kHasZeros) {
 #pragma unroll

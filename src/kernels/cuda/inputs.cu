@@ -5,16 +5,21 @@
 
 #include "kernels/cuda/byte_rows.cuh"
 #include "kernels/cuda/inputs.h"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace ingot::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kRowThreads = 1024;            // where a block of threads has a whole row
 constexpr float kSmallest = 0x1p-120f;       // of bytes' groups: as on the CPU
 constexpr float kSmallestInput = 0x1p-110f;  // of rounded inputs
 constexpr uint32_t kInfinityBits = 0x7F800000;
 
+__device__ inline int threads() {
+  return static_cast<int>(blockDim.x);
+}
 __device__ inline float input_at(const InputRows& in, int token, int col) {
   if (col >= in.cols) return 0;
   const int from = in.order == nullptr ? col : in.order[col];
@@ -103,7 +108,7 @@ __device__ inline Scale scale_of(const InputRows& in, const InputQuant& quant, i
   uint32_t bits = 0;
   float least = 0;
   float most = 0;
-  for (int col = first + static_cast<int>(threadIdx.x); col < end; col += kThreads) {
+  for (int col = first + static_cast<int>(threadIdx.x); col < end; col += threads()) {
     const float value = input_at(in, token, col);
     bits = max(bits, magnitude_bits(value));
     least = fminf(least, value);
@@ -177,18 +182,20 @@ __global__ void pack_floats_kernel(const __grid_constant__ InputRows in, Element
 __global__ void pack_e4m3_kernel(const __grid_constant__ InputRows in,
                                  const __grid_constant__ InputQuant quant, __half* out,
                                  int64_t stride, float* scales, int64_t spans) {
+  wait_for_inputs();
+  let_next_begin();
   const int token = blockIdx.x;
   const int cols = static_cast<int>(in.cols);
   const int width = quant.block > 0 ? static_cast<int>(quant.block) : cols;
   for (int first = 0; first < cols; first += width) {
     const int end = min(first + width, cols);
     const Scale scale = scale_of(in, quant, token, first, end);
-    for (int col = first + threadIdx.x; col < end; col += kThreads)
+    for (int col = first + threadIdx.x; col < end; col += threads())
       out[token * stride + col] = e4m3_value(input_at(in, token, col), scale);
-    for (int span = first / 128 + threadIdx.x; span * 128 < end; span += kThreads)
+    for (int span = first / 128 + threadIdx.x; span * 128 < end; span += threads())
       scales[token * spans + span] = scale.scale;
   }
-  for (int col = cols + threadIdx.x; col < stride; col += kThreads)
+  for (int col = cols + threadIdx.x; col < stride; col += threads())
     out[token * stride + col] = __half(0.0f);
 }
 
@@ -212,7 +219,7 @@ __device__ inline void write_4(const InputRows& in, const CodeRows& out, int tok
 }
 // Behind a row's columns.
 __device__ inline void write_zeros(const InputRows& in, const CodeRows& out, int token) {
-  for (int64_t col = in.cols + 4 * threadIdx.x; col < out.stride; col += 4 * kThreads)
+  for (int64_t col = in.cols + 4 * threadIdx.x; col < out.stride; col += 4 * threads())
     *reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(out.codes) + token * out.stride + col) = 0;
 }
 
@@ -220,17 +227,19 @@ __device__ inline void write_zeros(const InputRows& in, const CodeRows& out, int
 __global__ void pack_e4m3_codes_kernel(const __grid_constant__ InputRows in,
                                        const __grid_constant__ InputQuant quant,
                                        const __grid_constant__ CodeRows out) {
+  wait_for_inputs();
+  let_next_begin();
   const int token = blockIdx.x;
   const int cols = static_cast<int>(in.cols);
   const int width = quant.block > 0 ? static_cast<int>(quant.block) : cols;
   for (int first = 0; first < cols; first += width) {
     const int end = min(first + width, cols);
     const Scale scale = scale_of(in, quant, token, first, end);
-    for (int col = first + 4 * static_cast<int>(threadIdx.x); col < end; col += 4 * kThreads)
+    for (int col = first + 4 * static_cast<int>(threadIdx.x); col < end; col += 4 * threads())
       write_4(in, out, token, col, [&](float value) { return e4m3_code(value, scale); });
     if (out.spans == 0 && threadIdx.x == 0) out.scales[token] = scale.scale;
     for (int span = first / 128 + threadIdx.x; span < out.spans && span * 128 < end;
-         span += kThreads)
+         span += threads())
       span_scale(out, in.tokens, token, span) = scale.scale;
   }
   write_zeros(in, out, token);
@@ -268,6 +277,8 @@ __global__ void pack_e4m3_blocks_kernel(const __grid_constant__ InputRows in,
 __global__ void pack_int8_codes_kernel(const __grid_constant__ InputRows in,
                                        const __grid_constant__ InputQuant quant,
                                        const __grid_constant__ CodeRows out, float* shifts) {
+  wait_for_inputs();
+  let_next_begin();
   const int token = blockIdx.x;
   const Scale scale = scale_of(in, quant, token, 0, static_cast<int>(in.cols));
   if (threadIdx.x == 0) {
@@ -279,7 +290,7 @@ __global__ void pack_int8_codes_kernel(const __grid_constant__ InputRows in,
     return static_cast<uint8_t>(static_cast<int8_t>(code));
   };
   const int cols = static_cast<int>(in.cols);
-  for (int col = 4 * static_cast<int>(threadIdx.x); col < cols; col += 4 * kThreads)
+  for (int col = 4 * static_cast<int>(threadIdx.x); col < cols; col += 4 * threads())
     write_4(in, out, token, col, code_of);
   write_zeros(in, out, token);
 }
@@ -347,8 +358,8 @@ void pack_floats(const InputRows& in, ElementType type, void* out, int64_t strid
 
 void pack_e4m3(const InputRows& in, const InputQuant& quant, void* out, int64_t stride,
                float* scales, int64_t spans, Stream stream) {
-  pack_e4m3_kernel<<<in.tokens, kThreads, 0, stream>>>(in, quant, static_cast<__half*>(out), stride,
-                                                       scales, spans);
+  launch_early(pack_e4m3_kernel, {dim3(static_cast<unsigned>(in.tokens)), kRowThreads}, stream, in,
+               quant, static_cast<__half*>(out), stride, scales, spans);
 }
 
 void pack_e4m3_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
@@ -359,14 +370,14 @@ void pack_e4m3_codes(const InputRows& in, const InputQuant& quant, const CodeRow
                     tokens);
     pack_e4m3_blocks_kernel<<<grid, kThreads, 0, stream>>>(in, quant, out);
   } else {
-    pack_e4m3_codes_kernel<<<tokens, kThreads, 0, stream>>>(in, quant, out);
+    launch_early(pack_e4m3_codes_kernel, {dim3(tokens), kRowThreads}, stream, in, quant, out);
   }
 }
 
 void pack_int8_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
                      float* shifts, Stream stream) {
-  pack_int8_codes_kernel<<<static_cast<unsigned>(in.tokens), kThreads, 0, stream>>>(in, quant, out,
-                                                                                    shifts);
+  launch_early(pack_int8_codes_kernel, {dim3(static_cast<unsigned>(in.tokens)), kRowThreads},
+               stream, in, quant, out, shifts);
 }
 
 void round_floats(const InputRows& in, const InputQuant& quant, float* out, Stream stream) {

@@ -30,15 +30,52 @@ struct DecodedShape {
   static constexpr int kStages = kFit < 2 ? 2 : (kFit > 4 ? 4 : kFit);
 };
 
-template <Packing kPacking>
-__global__ void __launch_bounds__(DecodedShape<kPacking>::kThreads, 2)
-    linear_decoded_kernel(const __grid_constant__ LinearParts parts,
-                          const __grid_constant__ FloatInput x) {
+// A block's products, of 16 rows by 32 tokens. kIsFull: it has all eight runs, else `count`.
+template <Packing kPacking, bool kIsFull, int kTiles>
+__device__ inline void add_decoded(const std::byte* base, const std::byte* inputs, int count,
+                                   float (&total)[kTiles][4]) {
   using Shape = DecodedShape<kPacking>;
   using Facts = PackingFacts<kPacking>;
   using Codes = typename Facts::Codes;
   using Scales = std::conditional_t<Facts::kInBlocks, BlockHalves<kPacking>, GroupHalves<kPacking>>;
   constexpr PanelShape kShape = Facts::kShape;
+  const int g = threadIdx.x % 32 / 4;
+  const int t = threadIdx.x % 4;
+  Scales scales;
+  scales.load(base, g, t);
+#pragma unroll
+  for (int run = 0; run < 8; ++run) {
+    if (!kIsFull && run >= count) break;  // the same for all lanes
+    Codes codes[2];
+    load_two_rows<Codes, Facts::kBits>(base + kShape.scales + run * kShape.run, g, t, codes);
+    RunScales own;
+    scales.of(run, g, t, own);
+    uint32_t a[2][4];
+    decode_run<kPacking>(codes, own, t, a);
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      const std::byte* from = inputs + tile * kTileTokens * Shape::kRowBytes + run * 64;
+      uint32_t b[4];
+      if constexpr (Facts::kBits == 8) {  // columns 4t and 16 + 4t
+        const auto first = load_as<uint2>(from + t * 8);
+        const auto second = load_as<uint2>(from + 32 + t * 8);
+        b[0] = first.x, b[1] = first.y, b[2] = second.x, b[3] = second.y;
+      } else {
+        const auto all = load_as<uint4>(from + t * 16);
+        b[0] = all.x, b[1] = all.y, b[2] = all.z, b[3] = all.w;
+      }
+      mma_16x8x16<__half>(total[tile], a[0], b[0], b[1]);
+      mma_16x8x16<__half>(total[tile], a[1], b[2], b[3]);
+    }
+  }
+}
+
+template <Packing kPacking>
+__global__ void __launch_bounds__(DecodedShape<kPacking>::kThreads, 2)
+    linear_decoded_kernel(const __grid_constant__ LinearParts parts,
+                          const __grid_constant__ FloatInput x) {
+  using Shape = DecodedShape<kPacking>;
+  constexpr PanelShape kShape = PackingFacts<kPacking>::kShape;
   constexpr int kStages = Shape::kStages;
   constexpr int kTiles = kDecodedTokens / kTileTokens;
   extern __shared__ uint4 memory[];
@@ -112,32 +149,10 @@ __global__ void __launch_bounds__(DecodedShape<kPacking>::kThreads, 2)
     const std::byte* inputs =
         stage_of(block) + kDecodedPanels * Shape::kBlockBytes + g * Shape::kRowBytes;
     const int count = runs - block * 8;
-    Scales scales;
-    scales.load(base, g, t);
-#pragma unroll
-    for (int run = 0; run < 8; ++run) {
-      if (run >= count) break;  // the same for all lanes
-      Codes codes[2];
-      load_two_rows<Codes, Facts::kBits>(base + kShape.scales + run * kShape.run, g, t, codes);
-      RunScales own;
-      scales.of(run, g, t, own);
-      uint32_t a[2][4];
-      decode_run<kPacking>(codes, own, t, a);
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        const std::byte* from = inputs + tile * kTileTokens * Shape::kRowBytes + run * 64;
-        uint32_t b[4];
-        if constexpr (Facts::kBits == 8) {  // columns 4t and 16 + 4t
-          const auto first = load_as<uint2>(from + t * 8);
-          const auto second = load_as<uint2>(from + 32 + t * 8);
-          b[0] = first.x, b[1] = first.y, b[2] = second.x, b[3] = second.y;
-        } else {
-          const auto all = load_as<uint4>(from + t * 16);
-          b[0] = all.x, b[1] = all.y, b[2] = all.z, b[3] = all.w;
-        }
-        mma_16x8x16<__half>(total[tile], a[0], b[0], b[1]);
-        mma_16x8x16<__half>(total[tile], a[1], b[2], b[3]);
-      }
+    if (count >= 8) {
+      add_decoded<kPacking, true>(base, inputs, 8, total);
+    } else {
+      add_decoded<kPacking, false>(base, inputs, count, total);
     }
   }
   wait_for_copies<0>();
@@ -163,15 +178,14 @@ __global__ void __launch_bounds__(DecodedShape<kPacking>::kThreads, 2)
       partial(static_cast<int>(blockIdx.y), row, token) = sum;
     });
     if (!is_last_of(parts.counters + blockIdx.z * gridDim.x + blockIdx.x, shares)) return;
-    for_all([&](float& sum, int row, int token) {
-      sum = 0;
-#pragma unroll 1
-      for (int i = 0; i < shares; ++i)
-        sum += __ldcg(&partial(i, row, token));
-    });
+    for_all([&](float& sum, int, int) { sum = 0; });
+#pragma unroll 2
+    for (int i = 0; i < shares; ++i) {
+      for_all([&](float& sum, int row, int token) { sum += __ldcg(&partial(i, row, token)); });
+    }
   }
   for_all([&](float sum, int row, int token) {
-    write_output(parts, place, row, token, sum * (1.0f / kWeightUnit));
+    write_output(parts, place, row, token, sum * (1.0f / DecodeFacts<kPacking>::kUnit));
   });
 }
 
