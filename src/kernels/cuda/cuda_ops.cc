@@ -16,6 +16,8 @@ namespace ingot::cuda {
 namespace {
 
 constexpr size_t kMostRecordings = 512;
+// From so many tokens on it pays to decode codes to f16.
+constexpr int64_t kDecodedFrom = 2 * kTileTokens + 1;
 
 const Weight& weight_of(const Linear& linear) {
   INGOT_CHECK(linear.device_weight() != nullptr);
@@ -299,7 +301,7 @@ void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs)
 Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs) {
   const Weight& first = weight_of(*outputs.front().linear);
   // Inputs that a checkpoint wants in codes stay so.
-  const bool is_decoded = first.facts.is_panels && inputs.tokens() > kTileTokens &&
+  const bool is_decoded = first.facts.is_panels && inputs.tokens() >= kDecodedFrom &&
                           !is_batch_invariant_ && !first.facts.input.rounds();
   const InputForm form = is_decoded ? InputForm::kF16 : form_of(first.facts);
   INGOT_TRY(const PreparedInput x, inputs.get(form, first, stream_));

@@ -12,7 +12,7 @@ namespace {
 // decoded first, and where they are multiplied as they are.
 constexpr int64_t kWideTokens = 257;
 constexpr int64_t kWideTokensPlain = 9;
-constexpr int64_t kWideTokensFp8 = 65;  // whose tiles of 128 tokens are not worth it before
+constexpr int64_t kWideTokensFp8 = 33;  // whose tiles of 128 tokens are not worth it before
 
 const float* floats_of(const Memory& memory) {
   return reinterpret_cast<const float*>(memory.data());

@@ -16,7 +16,7 @@
 
 namespace ingot::cuda {
 
-template <Packing kPacking>
+template <Packing kPacking, int kTokens>
 struct DecodedShape {
   using Facts = PackingFacts<kPacking>;
   static constexpr int kThreads = 32 * kDecodedPanels;
@@ -24,17 +24,17 @@ struct DecodedShape {
   // Rows of inputs begin at different banks: lanes of a quarter (or half) warp read two (or four)
   // rows at once.
   static constexpr int kRowBytes = 2 * kBlockColumns + (Facts::kBits == 8 ? 32 : 64);
-  static constexpr int kInputBytes = kDecodedTokens * kRowBytes;
+  static constexpr int kInputBytes = kTokens * kRowBytes;
   static constexpr int kStageBytes = kDecodedPanels * kBlockBytes + kInputBytes;
   static constexpr int kFit = (110 << 10) / kStageBytes;  // so that two blocks of threads do
   static constexpr int kStages = kFit < 2 ? 2 : (kFit > 4 ? 4 : kFit);
 };
 
-// A block's products, of 16 rows by 32 tokens. kIsFull: it has all eight runs, else `count`.
+// A block's products, of 16 rows. kIsFull: it has all eight runs, else `count`.
 template <Packing kPacking, bool kIsFull, int kTiles>
 __device__ inline void add_decoded(const std::byte* base, const std::byte* inputs, int count,
                                    float (&total)[kTiles][4]) {
-  using Shape = DecodedShape<kPacking>;
+  using Shape = DecodedShape<kPacking, kTiles * kTileTokens>;
   using Facts = PackingFacts<kPacking>;
   using Codes = typename Facts::Codes;
   using Scales = std::conditional_t<Facts::kInBlocks, BlockHalves<kPacking>, GroupHalves<kPacking>>;
@@ -70,14 +70,14 @@ __device__ inline void add_decoded(const std::byte* base, const std::byte* input
   }
 }
 
-template <Packing kPacking>
-__global__ void __launch_bounds__(DecodedShape<kPacking>::kThreads, 2)
+template <Packing kPacking, int kTokens>
+__global__ void __launch_bounds__(DecodedShape<kPacking, kTokens>::kThreads, 2)
     linear_decoded_kernel(const __grid_constant__ LinearParts parts,
                           const __grid_constant__ FloatInput x) {
-  using Shape = DecodedShape<kPacking>;
+  using Shape = DecodedShape<kPacking, kTokens>;
   constexpr PanelShape kShape = PackingFacts<kPacking>::kShape;
   constexpr int kStages = Shape::kStages;
-  constexpr int kTiles = kDecodedTokens / kTileTokens;
+  constexpr int kTiles = kTokens / kTileTokens;
   extern __shared__ uint4 memory[];
   auto* const stages = reinterpret_cast<std::byte*>(memory);
   const int thread = threadIdx.x;
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(DecodedShape<kPacking>::kThreads, 2)
   const int runs = static_cast<int>(parts.cols / kRunColumns);
   const int blocks = (runs + 7) / 8;
   const int panels = tiles_of(parts, kRowsOfTile);
-  const int first_token = static_cast<int>(blockIdx.x) * kDecodedTokens;
+  const int first_token = static_cast<int>(blockIdx.x) * kTokens;
   const int shares = static_cast<int>(gridDim.y);
   const int each = (blocks + shares - 1) / shares;
   const int begin = static_cast<int>(blockIdx.y) * each;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(DecodedShape<kPacking>::kThreads, 2)
         __cvta_generic_to_shared(stage_of(block) + kDecodedPanels * Shape::kBlockBytes));
     constexpr int kPieces = kBlockColumns / 8;
 #pragma unroll
-    for (int i = 0; i < kDecodedTokens * kPieces / Shape::kThreads; ++i) {
+    for (int i = 0; i < kTokens * kPieces / Shape::kThreads; ++i) {
       const int index = i * Shape::kThreads + thread;
       const int row = index / kPieces;
       const int piece = index % kPieces;
@@ -158,45 +158,75 @@ __global__ void __launch_bounds__(DecodedShape<kPacking>::kThreads, 2)
   wait_for_copies<0>();
   let_next_begin();
 
-  // Number k of a tile is of row 2g or 2g + 1 and token 2t or 2t + 1.
-  const auto for_all = [&](const auto& call) {
+  // Numbers k and k + 2 of a tile are of rows 2g and 2g + 1 and token 2t + k.
+  constexpr float kUnit = 1.0f / DecodeFacts<kPacking>::kUnit;
+  const int group_rows = kDecodedPanels * kPanelRows;
+  float* const partials =
+      parts.partials +
+      (static_cast<int64_t>(blockIdx.z) * gridDim.x + blockIdx.x) * shares * kTokens * group_rows;
 #pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        const int token = first_token + tile * kTileTokens + 2 * t + k % 2;
-        if (has_panel && token < x.tokens) call(total[tile][k], 2 * g + k / 2, token);
-      }
-    }
-  };
-  const auto partial = [&](int share, int row, int token) -> float& {
-    const int64_t line = static_cast<int64_t>(share) * x.tokens + token;
-    return parts.partials[(line * panels + panel) * kPanelRows + row];
-  };
-  if (shares > 1) {
-    for_all([&](float sum, int row, int token) {
-      partial(static_cast<int>(blockIdx.y), row, token) = sum;
-    });
-    if (!is_last_of(parts.counters + blockIdx.z * gridDim.x + blockIdx.x, shares)) return;
-    for_all([&](float& sum, int, int) { sum = 0; });
-#pragma unroll 2
-    for (int i = 0; i < shares; ++i) {
-      for_all([&](float& sum, int row, int token) { sum += __ldcg(&partial(i, row, token)); });
+  for (int i = 0; i < 2 * kTiles; ++i) {
+    const int of_tile = i / 2 * kTileTokens + 2 * t + i % 2;
+    const float2 rows = make_float2(total[i / 2][i % 2] * kUnit, total[i / 2][i % 2 + 2] * kUnit);
+    if (shares > 1) {  // [share][token][row], all of them
+      const int64_t line = static_cast<int64_t>(blockIdx.y) * kTokens + of_tile;
+      *reinterpret_cast<float2*>(partials + line * group_rows + warp * kPanelRows + 2 * g) = rows;
+    } else if (has_panel && first_token + of_tile < x.tokens) {
+      write_output(parts, place, 2 * g, first_token + of_tile, rows.x);
+      write_output(parts, place, 2 * g + 1, first_token + of_tile, rows.y);
     }
   }
-  for_all([&](float sum, int row, int token) {
-    write_output(parts, place, row, token, sum * (1.0f / DecodeFacts<kPacking>::kUnit));
-  });
+  if (shares == 1 || !is_last_of(parts.counters + blockIdx.z * gridDim.x + blockIdx.x, shares))
+    return;
+  // Four neighbouring rows of a token a thread, and again.
+  constexpr int kFours = kDecodedPanels * kPanelRows / 4;
+  constexpr int kEach = kTokens * kFours / Shape::kThreads;
+  float4 sums[kEach] = {};
+#pragma unroll 2
+  for (int share = 0; share < shares; ++share) {
+    const auto* from = reinterpret_cast<const float4*>(partials) +
+                       static_cast<int64_t>(share) * kTokens * kFours + thread;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const float4 four = __ldcg(from + i * Shape::kThreads);
+      sums[i].x += four.x;
+      sums[i].y += four.y;
+      sums[i].z += four.z;
+      sums[i].w += four.w;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int index = i * Shape::kThreads + thread;
+    const int token = first_token + index / kFours;
+    const int row = index % kFours * 4;
+    const int own_panel = static_cast<int>(blockIdx.z) * kDecodedPanels + row / kPanelRows;
+    if (token >= x.tokens || own_panel >= panels) continue;
+    const TilePlace own = find_tile(parts, own_panel, kRowsOfTile);
+    write_output(parts, own, row % kPanelRows, token, sums[i].x);
+    write_output(parts, own, row % kPanelRows + 1, token, sums[i].y);
+    write_output(parts, own, row % kPanelRows + 2, token, sums[i].z);
+    write_output(parts, own, row % kPanelRows + 3, token, sums[i].w);
+  }
+}
+
+template <Packing kPacking, int kTokens>
+void launch_decoded_tokens(const LinearParts& parts, const FloatInput& x, Stream stream) {
+  using Shape = DecodedShape<kPacking, kTokens>;
+  const DecodedGrid grid = decoded_grid(parts, x.tokens);
+  launch_early(linear_decoded_kernel<kPacking, kTokens>,
+               {dim3(grid.tiles, grid.shares, grid.groups), Shape::kThreads,
+                size_t{Shape::kStages} * Shape::kStageBytes},
+               stream, parts, x);
 }
 
 template <Packing kPacking>
 void launch_decoded(const LinearParts& parts, const FloatInput& x, Stream stream) {
-  using Shape = DecodedShape<kPacking>;
-  const DecodedGrid grid = decoded_grid(parts, x.tokens);
-  launch_early(linear_decoded_kernel<kPacking>,
-               {dim3(grid.tiles, grid.shares, grid.groups), Shape::kThreads,
-                size_t{Shape::kStages} * Shape::kStageBytes},
-               stream, parts, x);
+  if (decoded_tokens(x.tokens) == 32) {
+    launch_decoded_tokens<kPacking, 32>(parts, x, stream);
+  } else {
+    launch_decoded_tokens<kPacking, 64>(parts, x, stream);
+  }
 }
 
 }  // namespace ingot::cuda

@@ -7,8 +7,9 @@
 namespace ingot::cuda {
 namespace {
 
-constexpr unsigned kBusyBlocks = 240;  // below that, columns are shared
-constexpr unsigned kMostShares = 8;
+// Blocks of threads that large devices have room for at once: columns are shared among as many.
+constexpr unsigned kRoom = 264;
+constexpr unsigned kMostShares = 16;
 
 bool in_blocks(Packing packing) {
   return packing_info(packing).activation == ActivationLayout::kQ8G256;
@@ -21,22 +22,20 @@ unsigned parts_of(unsigned count, unsigned each) {
 
 DecodedGrid decoded_grid(const LinearParts& parts, int32_t tokens) {
   const auto panels = static_cast<unsigned>(tiles_of(parts, kRowsOfTile));
-  DecodedGrid grid{parts_of(static_cast<unsigned>(tokens), kDecodedTokens), 1,
-                   parts_of(panels, kDecodedPanels)};
+  DecodedGrid grid{
+      parts_of(static_cast<unsigned>(tokens), static_cast<unsigned>(decoded_tokens(tokens))), 1,
+      parts_of(panels, kDecodedPanels)};
   const auto blocks = parts_of(static_cast<unsigned>(parts.cols), kBlockColumns);
-  while (grid.tiles * grid.groups * grid.shares < kBusyBlocks && grid.shares < kMostShares &&
-         grid.shares * 2 <= blocks) {
-    grid.shares *= 2;
-  }
+  grid.shares = std::clamp(kRoom / (grid.tiles * grid.groups), 1u, std::min(blocks, kMostShares));
   return grid;
 }
 
 LinearScratch linear_scratch(const LinearParts& parts, int32_t tokens) {
   const DecodedGrid grid = decoded_grid(parts, tokens);
   if (grid.shares == 1) return {};
-  const auto panels = static_cast<size_t>(tiles_of(parts, kRowsOfTile));
-  return {panels * kRowsOfTile * static_cast<size_t>(tokens) * grid.shares * sizeof(float),
-          size_t{grid.tiles} * grid.groups * sizeof(uint32_t)};
+  const size_t groups = size_t{grid.tiles} * grid.groups;
+  const auto each = static_cast<size_t>(decoded_tokens(tokens)) * kDecodedPanels * kRowsOfTile;
+  return {groups * grid.shares * each * sizeof(float), groups * sizeof(uint32_t)};
 }
 
 void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream) {

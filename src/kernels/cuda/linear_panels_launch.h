@@ -20,10 +20,13 @@ void linear_groups_decoded(Packing packing, const LinearParts& parts, const Floa
 void linear_blocks_decoded(Packing packing, const LinearParts& parts, const FloatInput& x,
                            Stream stream);
 
-inline constexpr int kDecodedTokens = 32;  // of a block of threads
-inline constexpr int kDecodedPanels = 8;   // a warp each
+inline constexpr int kDecodedPanels = 8;  // of a block of threads, a warp each
+// And its tokens: 32, or 64 where there are more.
+constexpr int decoded_tokens(int32_t tokens) {
+  return tokens <= 32 ? 32 : 64;
+}
 struct DecodedGrid {
-  unsigned tiles;   // of kDecodedTokens
+  unsigned tiles;   // of decoded_tokens()
   unsigned shares;  // of the columns
   unsigned groups;  // of kDecodedPanels
 };
