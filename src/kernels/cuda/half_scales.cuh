@@ -42,7 +42,8 @@ struct DecodeFacts : PackingFacts<kPacking> {
                                        : Facts::kInfo.form == ScaleForm::kHalvesAndMins;
   static constexpr bool kHasHalves =
       Facts::kInfo.form == ScaleForm::kHalves || Facts::kInfo.form == ScaleForm::kHalvesAndMins;
-  static constexpr float kUnit = kHasHalves ? 1.0f : 64.0f;
+  static constexpr float kUnit =
+      kHasHalves || Facts::kInfo.form == ScaleForm::kPairs ? 1.0f : 64.0f;
   // Levels are signed bytes, which are shifted to be read as codes.
   static constexpr float kOffset = 1024.0f + (Facts::kHasLevels ? 128.0f : Facts::kInfo.offset);
 };

@@ -53,8 +53,9 @@ struct ManyShape {
 };
 constexpr ManyShape kManyShapes[] = {
     {1, 1, 17}, {40, 3, 33}, {300, 9, 70}, {130, 16, 31}, {2200, 2, 64}};
-// Weights and inputs of f16.
-constexpr double kManyLimit = 5e-3;
+// Weights and inputs of f16; the worst of all outputs, some of whose rows are much larger than the
+// mean. A wrong scale or minimum would be a hundred times that.
+constexpr double kManyLimit = 1e-2;
 
 TEST_F(LinearCuda, EveryLayoutGivesWhatTheProcessorGives) {
   Random random(test_seed());
