@@ -11,9 +11,9 @@ endif()
 target_compile_definitions(ingot_warnings INTERFACE _GLIBCXX_ASSERTIONS)
 target_include_directories(ingot_warnings INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 
-# Folders whose code waits for clients and disks: under sanitizers they are built without optimization,
-# which takes half the time.
-set(unhurried api server eval bench cli)
+# Folders whose code waits for clients, disks and kernels: under sanitizers they are built without
+# optimization, which takes half the time.
+set(unhurried api server eval bench cli model convert)
 function(ingot_relax target folder)
   if(INGOT_SANITIZE AND folder IN_LIST unhurried)
     target_compile_options(${target} PRIVATE -O0 -U_FORTIFY_SOURCE)
@@ -80,6 +80,6 @@ function(ingot_fuzzer name)
   endforeach()
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
-  add_test(NAME fuzz_${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/fuzz.sh $<TARGET_FILE:fuzz_${name}> 8)
+  add_test(NAME fuzz_${name} COMMAND ${CMAKE_SOURCE_DIR}/tools/fuzz.sh $<TARGET_FILE:fuzz_${name}> 5)
   set_tests_properties(fuzz_${name} PROPERTIES LABELS fuzz TIMEOUT 120)
 endfunction()
