@@ -215,7 +215,7 @@ std::vector<std::vector<std::string>> write_down(bool tells_late, Fault fault) {
     scribes.push_back(std::make_shared<Scribe>(wanted));
     EXPECT_TRUE(core->add(id, request, scribes.back(), Instant(0)).is_ok());
   };
-  for (const size_t wanted : {1, 2, 3, 5, 100}) {
+  for (const size_t wanted : {size_t{1}, size_t{2}, size_t{3}, size_t{5}, size_t{100}}) {
     for (const int64_t max_tokens : {0, 1, 2, 5, 30})
       add(wanted, max_tokens, max_tokens == 30 ? 3 : 1, 0);
     add(wanted, 30, 2, 3);
