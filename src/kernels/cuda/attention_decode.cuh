@@ -703,8 +703,8 @@ template <KvType kType, int kDim, int kTiles>
 __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? (kTiles == 1 ? 3 : 2) : 1)
     attend_decode(const __grid_constant__ AttentionStep step) {
   extern __shared__ __align__(128) uint8_t memory[];
-  wait_for_inputs();
   let_next_begin();
+  wait_for_inputs();
   Decode<kType, kDim, kTiles>(step, memory).run();
 }
 

@@ -17,8 +17,8 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ float warp_largest[kThreads / 32];
   __shared__ Share shares[kThreads];
   __shared__ float sums[kThreads];
-  wait_for_inputs();
   let_next_begin();
+  wait_for_inputs();
   const AttentionArgs& args = step.args;
   const DeviceSequences& sequences = args.sequences;
   const Splits& splits = step.splits;

@@ -18,8 +18,8 @@ struct StoreParams {
 template <int kCount>
 __global__ void __launch_bounds__(kWarps * 32)
     store_rows(const __grid_constant__ StoreParams params) {
-  wait_for_inputs();
   let_next_begin();
+  wait_for_inputs();
   const StoreKvArgs& args = params.args;
   const DeviceSequences& sequences = args.sequences;
   const int lane = threadIdx.x % 32;

@@ -98,6 +98,7 @@ __device__ inline void pack_8(const float (&values)[8], int64_t token, int block
 template <Kind kKind>
 __global__ void __launch_bounds__(32 * kWarps)
     norm_kernel(const __grid_constant__ NormRows norm, const __grid_constant__ PackedRows out) {
+  let_next_begin();
   __shared__ float slots[32];
   const int64_t token = blockIdx.x;
   const int warp = threadIdx.x / 32;
@@ -111,7 +112,6 @@ __global__ void __launch_bounds__(32 * kWarps)
     if (norm.weight != nullptr && col < dim) load_8(norm.weight + col, weights[i]);
   }
   wait_for_inputs();
-  let_next_begin();
   float values[kMostBlocks][8];
   float sum = 0;
 #pragma unroll
@@ -179,8 +179,8 @@ template <Kind kKind>
 __global__ void __launch_bounds__(32 * kWarps)
     activation_kernel(const __grid_constant__ ActivationRows rows, int cols,
                       const __grid_constant__ PackedRows out) {
-  wait_for_inputs();
   let_next_begin();
+  wait_for_inputs();
   const int64_t token = blockIdx.y;
   const int block = blockIdx.x * kWarps + threadIdx.x / 32;
   const int col = block * kColumns + threadIdx.x % 32 * 8;

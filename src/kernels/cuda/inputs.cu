@@ -182,8 +182,8 @@ __global__ void pack_floats_kernel(const __grid_constant__ InputRows in, Element
 __global__ void pack_e4m3_kernel(const __grid_constant__ InputRows in,
                                  const __grid_constant__ InputQuant quant, __half* out,
                                  int64_t stride, float* scales, int64_t spans) {
-  wait_for_inputs();
   let_next_begin();
+  wait_for_inputs();
   const int token = blockIdx.x;
   const int cols = static_cast<int>(in.cols);
   const int width = quant.block > 0 ? static_cast<int>(quant.block) : cols;
@@ -227,8 +227,8 @@ __device__ inline void write_zeros(const InputRows& in, const CodeRows& out, int
 __global__ void pack_e4m3_codes_kernel(const __grid_constant__ InputRows in,
                                        const __grid_constant__ InputQuant quant,
                                        const __grid_constant__ CodeRows out) {
-  wait_for_inputs();
   let_next_begin();
+  wait_for_inputs();
   const int token = blockIdx.x;
   const int cols = static_cast<int>(in.cols);
   const int width = quant.block > 0 ? static_cast<int>(quant.block) : cols;
@@ -277,8 +277,8 @@ __global__ void pack_e4m3_blocks_kernel(const __grid_constant__ InputRows in,
 __global__ void pack_int8_codes_kernel(const __grid_constant__ InputRows in,
                                        const __grid_constant__ InputQuant quant,
                                        const __grid_constant__ CodeRows out, float* shifts) {
-  wait_for_inputs();
   let_next_begin();
+  wait_for_inputs();
   const int token = blockIdx.x;
   const Scale scale = scale_of(in, quant, token, 0, static_cast<int>(in.cols));
   if (threadIdx.x == 0) {

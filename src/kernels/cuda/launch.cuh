@@ -2,7 +2,9 @@
 // Launches that may begin before the kernel in front of them has ended (Hopper and later): what
 // does not depend on it, such as weights, is fetched meanwhile. Every kernel launched so calls
 // wait_for_inputs() before it reads or writes anything that another kernel touches, and
-// let_next_begin() as soon as the next one may take its place on the device.
+// let_next_begin() as soon as the next one may take its place on the device: small kernels at once,
+// so that the weights behind them are fetched while the kernel in front of them still runs. Every
+// thread waits, so whoever waited for a kernel has waited for all before it.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -48,8 +48,8 @@ __global__ void norm_kernel(const __grid_constant__ NormRows args) {
 }
 
 __global__ void rotate_kernel(const __grid_constant__ RotateRows args) {
-  wait_for_inputs();
   let_next_begin();
+  wait_for_inputs();
   const int token = blockIdx.y;
   const int index = blockIdx.x * blockDim.x + threadIdx.x;
   int head = index / args.pairs;
