@@ -37,9 +37,10 @@ struct EngineFlags {
   std::string kv_cache_dtype = "auto";  // f32 f16 bf16 fp8_e4m3 fp8_e5m2 int8 int4; auto: f16
   int64_t block_size = 16;              // tokens a page of the cache
   uint64_t kv_cache_memory = 0;         // bytes; 0: kv_cache_fraction of the free memory
-  double kv_cache_fraction = 0.5;
-  int64_t max_num_seqs = 64;             // sequences in one step
-  int64_t max_num_batched_tokens = 512;  // tokens in one step
+  // 0: what suits the machine (docs/engine.md, "Defaults").
+  double kv_cache_fraction = 0;
+  int64_t max_num_seqs = 0;            // sequences in one step
+  int64_t max_num_batched_tokens = 0;  // tokens in one step
   bool enable_prefix_caching = true;
   double tenant_share = 1;                         // of the prefix cache for one cache_salt
   uint64_t host_cache_bytes = 0;                   // evicted prefixes kept in memory

@@ -131,14 +131,32 @@ Result<std::unique_ptr<TextStream>> LocalEngine::submit(const TextRequest& reque
 
 }  // namespace
 
-Result<EngineOptions> engine_options(const EngineFlags& flags, const ModelSpec& spec) {
+EngineFlags settled(EngineFlags flags, const Model& model) {
+  constexpr uint64_t kLargeDevice = uint64_t{64} << 30;
+  const Device* device = model.device().get();
+  // The rest of a device's memory is for the step's own buffers, that of a host for everyone else.
+  if (flags.kv_cache_fraction == 0) flags.kv_cache_fraction = device == nullptr ? 0.5 : 0.85;
+  // Layers on the processor set the pace where there are any.
+  const bool is_on_device = model.is_all_on_device();
+  if (flags.max_num_seqs == 0) flags.max_num_seqs = is_on_device ? 256 : 64;
+  if (flags.max_num_batched_tokens == 0) {
+    flags.max_num_batched_tokens = 512;
+    if (is_on_device)
+      flags.max_num_batched_tokens = device->info().memory_bytes < kLargeDevice ? 2048 : 8192;
+  }
+  flags.max_num_batched_tokens = std::max(flags.max_num_batched_tokens, flags.max_num_seqs);
+  return flags;
+}
+
+Result<EngineOptions> engine_options(const EngineFlags& given, const Model& model) {
+  const EngineFlags flags = settled(given, model);
   EngineOptions options;
   options.threads.threads = flags.threads;
   options.threads.threads_batch = flags.threads_batch;
   INGOT_TRY(options.threads.numa, parse_numa_mode(flags.numa));
   options.context = flags.context;
   if (flags.kv_cache_dtype == "auto") {
-    options.cache_type = default_cache_type(spec);
+    options.cache_type = default_cache_type(model.spec());
   } else {
     INGOT_TRY(options.cache_type, parse_kv_cache_type(flags.kv_cache_dtype));
   }
@@ -146,7 +164,7 @@ Result<EngineOptions> engine_options(const EngineFlags& flags, const ModelSpec& 
   options.kv_cache_memory = flags.kv_cache_memory;
   options.kv_cache_fraction = flags.kv_cache_fraction;
   options.max_num_seqs = flags.max_num_seqs;
-  options.max_num_batched_tokens = std::max(flags.max_num_batched_tokens, flags.max_num_seqs);
+  options.max_num_batched_tokens = flags.max_num_batched_tokens;
   options.has_prefix_cache = flags.enable_prefix_caching;
   options.tenant_share = flags.tenant_share;
   options.host_cache_bytes = flags.host_cache_bytes;
@@ -161,7 +179,7 @@ Result<std::unique_ptr<TextEngine>> start_engine(LoadedModel model, const Engine
       model.text.chat_template
           ? ChatTemplate::parse(model.text.chat_template->text, model.text.chat_template->origin)
           : Result<ChatTemplate>(model.text.template_status);
-  INGOT_TRY(const EngineOptions options, engine_options(flags, model.model->spec()));
+  INGOT_TRY(const EngineOptions options, engine_options(flags, *model.model));
   INGOT_TRY(std::unique_ptr<Engine> engine, Engine::create(model.model, options, flags.max_queue));
   return std::unique_ptr<TextEngine>(
       std::make_unique<LocalEngine>(std::move(model), std::move(chat_template), std::move(engine)));

@@ -10,7 +10,10 @@
 
 namespace ingot {
 
-Result<EngineOptions> engine_options(const EngineFlags& flags, const ModelSpec& spec);
+// With what suits the machine in the place of zeros: a GPU takes more sequences and tokens at once.
+EngineFlags settled(EngineFlags flags, const Model& model);
+
+Result<EngineOptions> engine_options(const EngineFlags& flags, const Model& model);
 
 // For callers that have loaded the model already.
 Result<std::unique_ptr<TextEngine>> start_engine(LoadedModel model, const EngineFlags& flags);

@@ -14,7 +14,7 @@ namespace {
 Result<std::unique_ptr<EngineCore>> start(const LoadedModel& model, const ThroughputSetup& setup,
                                           EngineFlags flags, int64_t sequences) {
   if (!setup.has_seats) flags.max_num_seqs = sequences;
-  INGOT_TRY(const EngineOptions options, engine_options(flags, model.model->spec()));
+  INGOT_TRY(const EngineOptions options, engine_options(flags, *model.model));
   return EngineCore::create(model.model, options);
 }
 

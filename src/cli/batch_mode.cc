@@ -73,8 +73,9 @@ Status run_batch(const BatchFlags& batch, const ModelFlags& model, const EngineC
   if (file.is_answered()) {
     INGOT_TRY(file.finish());
   } else {
-    INGOT_TRY(const EngineFlags flags, engine_flags(engine, model));
+    INGOT_TRY(EngineFlags flags, engine_flags(engine, model));
     INGOT_TRY(LoadedModel loaded, load_model(model));
+    flags = settled(flags, *loaded.model);
     INGOT_TRY(const std::unique_ptr<TextEngine> running, start_engine(std::move(loaded), flags));
     const Status status = run_lines(file, *running, 2 * flags.max_num_seqs);
     for (const std::string& warning : file.warnings())

@@ -39,14 +39,17 @@ Result<uint64_t> parse_size(std::string_view text, std::string_view field) {
 void add_engine_flags(CLI::App& command, EngineCliFlags& flags) {
   constexpr const char* kGroup = "Scheduling and cache";
   EngineFlags& engine = flags.engine;
-  command.add_option("--max-num-seqs", engine.max_num_seqs, "Sequences that run at the same time")
-      ->check(CLI::Range(int64_t{1}, int64_t{4096}))
+  command
+      .add_option("--max-num-seqs", engine.max_num_seqs,
+                  "Sequences that run at the same time (0: 64, or 256 on a GPU)")
+      ->check(CLI::Range(int64_t{0}, int64_t{4096}))
       ->capture_default_str()
       ->group(kGroup);
   command
       .add_option("--max-num-batched-tokens", engine.max_num_batched_tokens,
-                  "Tokens computed in one step: decodes first, then chunks of prompts")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+                  "Tokens computed in one step: decodes first, then chunks of prompts (0: 512, or "
+                  "2048 on a GPU, 8192 on a large one)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 20))
       ->capture_default_str()
       ->group(kGroup);
   command
@@ -57,8 +60,9 @@ void add_engine_flags(CLI::App& command, EngineCliFlags& flags) {
       ->group(kGroup);
   command
       .add_option("--kv-cache-fraction", engine.kv_cache_fraction,
-                  "The fraction of free memory to take, without --kv-cache-memory")
-      ->check(CLI::Range(0.01, 1.0))
+                  "The fraction of free memory to take, without --kv-cache-memory (0: 0.5, or 0.85 "
+                  "of a GPU's)")
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str()
       ->group(kGroup);
   command

@@ -207,8 +207,7 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
   add_log_flags(command, flags);
 }
 
-Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& model,
-                                     const EngineFlags& engine) {
+Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& model) {
   ServerOptions options;
   options.model_names = flags.model_names;
   if (options.model_names.empty()) options.model_names = {name_of_model(model.model)};
@@ -228,13 +227,16 @@ Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& 
   options.shares_prefixes = flags.shares_prefixes;
   options.logs_content = flags.logs_content;
   options.has_public_metrics = flags.has_public_metrics;
-  options.cache_config = cache_config(engine);
   options.cors_origins = flags.cors_origins;
   options.allowed_hosts = flags.allowed_hosts;
   options.admission = flags.admission;
-  options.admission.running = engine.max_num_seqs;
   options.admission.has_keys = !options.keys.is_empty();
   return options;
+}
+
+void tell_of_engine(const EngineFlags& engine, ServerOptions& options) {
+  options.cache_config = cache_config(engine);
+  options.admission.running = engine.max_num_seqs;
 }
 
 }  // namespace ingot

@@ -35,7 +35,8 @@ struct ServeFlags {
 
 void add_serve_flags(CLI::App& command, ServeFlags& flags);
 // Reads the key file.
-Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& model,
-                                     const EngineFlags& engine);
+Result<ServerOptions> server_options(const ServeFlags& flags, const ModelFlags& model);
+// What of the engine's settings the server says and counts on, once they are settled().
+void tell_of_engine(const EngineFlags& engine, ServerOptions& options);
 
 }  // namespace ingot

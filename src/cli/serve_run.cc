@@ -160,10 +160,12 @@ Status run_server(const ServeSettings& settings) {
   std::optional<ExitGuard> guard;  // outlives the engine, whose end it watches
   log_start(settings);
   INGOT_TRY(EngineFlags flags, engine_flags(settings.engine, settings.model));
-  INGOT_TRY(ServerOptions options, server_options(serve, settings.model, flags));
+  INGOT_TRY(ServerOptions options, server_options(serve, settings.model));
   // Before the model is loaded: a wrong flag should not take that long.
   INGOT_TRY(const std::unique_ptr<OtlpExporter> exporter, start_exporter(serve));
   INGOT_TRY(LoadedModel loaded, load_model(settings.model));
+  flags = settled(flags, *loaded.model);
+  tell_of_engine(flags, options);
   INGOT_TRY(const std::unique_ptr<TextEngine> engine, start_engine(std::move(loaded), flags));
   options.spans = exporter.get();
   Server server(*engine, std::move(options));

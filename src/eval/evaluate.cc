@@ -196,7 +196,7 @@ class Evaluation {
   }
 
   Status run_tasks() {
-    EngineFlags flags = request_.engine;
+    EngineFlags flags = settled(request_.engine, *model_.model);
     flags.max_num_batched_tokens = std::max(flags.max_num_batched_tokens, kTaskBatchTokens);
     INGOT_TRY(const std::unique_ptr<TextEngine> engine, start_engine(model_, flags));
     for (const TaskSpec& spec : request_.tasks) {
