@@ -28,11 +28,11 @@ class Fetch {
         lane(thread % 32) {}
 
   __device__ void run() const {
-    int next_page = page_of_lane(0);
+    int next_page = page_of_thread(0);
 #pragma unroll 1
     for (int n = 0; n < work.tiles; ++n) {
       const int page = next_page;
-      if (n + 1 < work.tiles) next_page = page_of_lane(n + 1);
+      if (n + 1 < work.tiles) next_page = page_of_thread(n + 1);
       if (!is_whole(n))
         copy(n);
       else if (thread < 32)
@@ -47,9 +47,9 @@ class Fetch {
   __device__ bool is_whole(int n) const {
     return prefill.has_maps && first_of(n) >= work.begin && first_of(n) + kPositions <= work.end;
   }
-  // Lane l's is the tile's page l.
-  __device__ int page_of_lane(int n) const {
-    const int position = first_of(n) + (lane << prefill.step.layout.page_shift);
+  // The first threads' are the tile's, in order.
+  __device__ int page_of_thread(int n) const {
+    const int position = first_of(n) + (thread << prefill.step.layout.page_shift);
     const bool is_of_tile = position < min(first_of(n) + kPositions, work.end);
     return is_of_tile ? work.pages[position >> prefill.step.layout.page_shift] : 0;
   }

@@ -20,9 +20,6 @@ namespace {
 
 using namespace sm90;  // NOLINT(google-build-using-namespace): this file is one half of it
 
-constexpr int kFetchRegisters = 40;
-constexpr int kComputeRegisters = 232;
-
 template <class Element, int kDim>
 class Compute {
   using Layout = Shape<kDim>;
