@@ -145,6 +145,7 @@ Result<MachinePeaks> measure_device(Device& device) {
   peaks.float_flops_per_s = ceilings.bf16_flops_per_s;
   peaks.fp8_flops_per_s = ceilings.fp8_flops_per_s;
   peaks.int8_ops_per_s = ceilings.int8_ops_per_s;
+  peaks.attention_flops_per_s = ceilings.attention_flops_per_s;
   return peaks;
 }
 
@@ -156,7 +157,8 @@ Json device_json(const Device& device, const MachinePeaks& peaks) {
           {"read_gb_per_s", known(peaks.read_bytes_per_s)},
           {"bf16_gflop_per_s", known(peaks.float_flops_per_s)},
           {"fp8_gflop_per_s", known(peaks.fp8_flops_per_s)},
-          {"int8_gop_per_s", known(peaks.int8_ops_per_s)}};
+          {"int8_gop_per_s", known(peaks.int8_ops_per_s)},
+          {"attention_gflop_per_s", known(peaks.attention_flops_per_s)}};
 }
 
 Json machine_json(const Exec& exec, const MachinePeaks& peaks) {

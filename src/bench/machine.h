@@ -34,10 +34,11 @@ struct OpCeiling {
 };
 
 struct MachinePeaks {
-  double read_bytes_per_s = 0;     // of memory, all threads of the Exec
-  double float_flops_per_s = 0;    // multiply-adds of floats, two operations each
-  double int8_ops_per_s = 0;       // multiply-adds of bytes into 32 bits, two operations each
-  double fp8_flops_per_s = 0;      // of a GPU; 0: not known
+  double read_bytes_per_s = 0;       // of memory, all threads of the Exec
+  double float_flops_per_s = 0;      // multiply-adds of floats, two operations each
+  double int8_ops_per_s = 0;         // multiply-adds of bytes into 32 bits, two operations each
+  double fp8_flops_per_s = 0;        // of a GPU; 0: not known
+  double attention_flops_per_s = 0;  // what a GPU reaches of them over a prompt; 0: not known
   std::vector<ReadCeiling> reads;  // 1, 2, 4 ... threads; only the last where all was not asked for
   std::vector<OpCeiling> ops;
 

@@ -55,6 +55,7 @@ struct DeviceCeilings {
   double bf16_flops_per_s = 0;  // of matrix products, a multiply-add is two
   double fp8_flops_per_s = 0;
   double int8_ops_per_s = 0;
+  double attention_flops_per_s = 0;  // not a ceiling: of our own kernel, a prompt of 8,192, bf16
 };
 
 // What can be made to go wrong, for tests.

@@ -16,6 +16,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/cuda/attention.h"
+#include "kernels/cuda/tensor_map.h"
 #include "kernels/test_random.h"
 
 namespace ingot {
@@ -73,6 +74,7 @@ struct Options {
   int64_t key_dim = 64;
   int64_t value_dim = 64;
   int64_t page_tokens = 16;
+  int64_t page_gap = 64;  // bytes from a page's end to the next
   float softcap = 0;
   int64_t window = 0;
   bool has_alibi = false;
@@ -80,9 +82,9 @@ struct Options {
   bool is_batch_invariant = false;
 
   std::string name() const {
-    return fmt::format("{} heads {}/{} dim {}/{} page {} window {} softcap {} alibi {} sinks {}",
-                       to_string(type), heads, kv_heads, key_dim, value_dim, page_tokens, window,
-                       softcap, has_alibi, has_sinks);
+    return fmt::format("{} heads {}/{} dim {}/{} page {}+{} window {} softcap {} alibi {} sinks {}",
+                       to_string(type), heads, kv_heads, key_dim, value_dim, page_tokens, page_gap,
+                       window, softcap, has_alibi, has_sinks);
   }
 };
 struct Part {      // a sequence's share of a step
@@ -98,7 +100,7 @@ class Step {
       : options(given), parts(std::move(given_parts)) {
     const Options& o = options;
     kv.shape = {o.type, o.kv_heads, o.key_dim, o.value_dim, o.page_tokens};
-    kv.page_stride = (kv.shape.page_bytes() + 15) / 16 * 16 + 64;
+    kv.page_stride = (kv.shape.page_bytes() + 15) / 16 * 16 + o.page_gap;
     int64_t page_count = 1;
     for (const Part& part : parts) {
       longest = std::max(longest, part.length);
@@ -502,6 +504,69 @@ TEST_F(CudaAttention, WindowsCapsSlopesAndSinksMatchTheScalarKernel) {
   }
 }
 
+// Tiles of 128 positions that rows see all of, in part at either end, and not at all, wherever
+// pages and windows begin. What was never written is NaN, and so is all of a page that is nobody's.
+TEST_F(CudaAttention, TilesOfAPromptMatchTheScalarKernelWhereverTheyBeginAndEnd) {
+  Random random(test_seed());
+  struct Dims {
+    int64_t key;
+    int64_t value;
+  };
+  for (const KvCacheType type : {KvCacheType::kF16, KvCacheType::kBF16}) {
+    for (const auto [key_dim, value_dim] :
+         {Dims{64, 64}, Dims{80, 80}, Dims{96, 96}, Dims{128, 128}, Dims{32, 32}, Dims{40, 64},
+          Dims{128, 40}, Dims{72, 128}}) {
+      for (const int64_t page_tokens : {8, 16, 32, 64, 128}) {
+        for (const int64_t window : {int64_t{0}, random.whole(100, 400)}) {
+          const Options options{.type = type,
+                                .heads = 4,
+                                .kv_heads = 2,
+                                .key_dim = key_dim,
+                                .value_dim = value_dim,
+                                .page_tokens = page_tokens,
+                                .page_gap = random.whole(0, 1) * 64,
+                                .window = window};
+          expect_scalar_result(random, options,
+                               {{384, 384},
+                                {random.whole(400, 700), random.whole(9, 300)},
+                                {517, 130},
+                                {3, 0},
+                                {640, 128}});
+        }
+      }
+    }
+  }
+}
+
+// Else prompts would still be right, but slow.
+TEST_F(CudaAttention, HoppersCopiesTakePagesOfAllSizes) {
+  int major = 0;
+  INGOT_CUDA_OK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+  if (major < 9) GTEST_SKIP() << "a GPU without such copies";
+  const DeviceMemory memory(4096);
+  for (const int32_t page_tokens : {8, 16, 32, 64, 128}) {
+    for (const int32_t dim : {32, 64, 80, 96, 128}) {
+      const int32_t rows = 2 * page_tokens;
+      CUtensorMap map{};
+      EXPECT_TRUE(cuda::map_pages({memory.as<std::byte>(), dim, rows, int64_t{2} * rows * dim * 2},
+                                  page_tokens, map))
+          << page_tokens << " rows of " << dim;
+    }
+  }
+}
+
+// So many positions that most tiles have no row's largest logit any more.
+TEST_F(CudaAttention, ALongPromptMatchesTheScalarKernel) {
+  Random random(test_seed());
+  for (const KvCacheType type : {KvCacheType::kF16, KvCacheType::kBF16}) {
+    for (const int64_t dim : {64, 128}) {
+      const Options options{
+          .type = type, .heads = 2, .kv_heads = 1, .key_dim = dim, .value_dim = dim, .page_gap = 0};
+      expect_scalar_result(random, options, {{6000, 200}});
+    }
+  }
+}
+
 TEST_F(CudaAttention, OddHeadSizesMatchTheScalarKernel) {
   Random random(test_seed());
   for (const KvCacheType type : kv_cache_types()) {
@@ -654,6 +719,30 @@ TEST_F(CudaAttention, StoringRotatingAndJoiningOnTheWayChangesNoBit) {
       EXPECT_EQ(wrong, 0);
       for (const uint32_t counter : counters.read<uint32_t>())
         EXPECT_EQ(counter, 0u);
+    }
+  }
+}
+
+// A layer that uses another's keys rotates its queries alone.
+TEST_F(CudaAttention, QueriesOfAPromptAreRotatedOnTheWay) {
+  Random random(test_seed());
+  for (const KvCacheType type : {KvCacheType::kF16, KvCacheType::kBF16, KvCacheType::kFp8E4M3}) {
+    for (const bool in_halves : {false, true}) {
+      const Options options{.type = type, .key_dim = 128, .value_dim = 128};
+      SCOPED_TRACE(options.name());
+      Step step(random, options, {{300, 300}, {450, 77}});
+      constexpr int64_t kPairs = 48;
+      const std::vector<float> cos = random.normals(step.rows * kPairs);
+      const std::vector<float> sin = random.normals(step.rows * kPairs);
+      const OnDevice device(step);
+      const DeviceMemory device_cos(cos);
+      const DeviceMemory device_sin(sin);
+      cuda::AttentionArgs args = device.args(step);
+      args.rope = {device_cos.as<float>(), device_sin.as<float>(), kPairs, in_halves};
+      cuda::attend(args, nullptr);
+      INGOT_CUDA_OK(cudaDeviceSynchronize());
+      rotate_rows(step.q, step.rows, options.key_dim, kPairs, in_halves, cos, sin);
+      expect_close(step, device.out.read<float>(), step.run_scalar());
     }
   }
 }

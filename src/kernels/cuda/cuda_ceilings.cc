@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 #include <vector>
 
+#include "kernels/cuda/attention.h"
 #include "kernels/cuda/ceilings.h"
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_error.h"
@@ -128,9 +130,66 @@ Result<double> CudaDevice::measure_products(MatMulLibrary& library, ElementType 
   return is_offered ? 2 * kSize * kSize * kSize / seconds : 0.0;
 }
 
+// Operations a second of a prompt's attention, each row over all before it, as 8B models have it.
+Result<double> CudaDevice::measure_attention() {
+  constexpr int32_t kTokens = 8192;
+  constexpr int32_t kHeads = 32;
+  constexpr int32_t kKvHeads = 8;
+  constexpr int32_t kDim = 128;
+  constexpr int32_t kPageTokens = 16;
+  constexpr int32_t kPages = kTokens / kPageTokens;
+  constexpr int32_t kPageBytes = kPageTokens * kKvHeads * 2 * kDim * 2;  // keys and values
+  INGOT_TRY(StreamClock clock, StreamClock::create(stream_));
+  INGOT_TRY(Memory cache, Memory::allocate(size_t{kPages} * kPageBytes));
+  INGOT_TRY(Memory q, Memory::allocate(size_t{kTokens} * kHeads * kDim * sizeof(float)));
+  INGOT_TRY(Memory out, Memory::allocate(q.size()));
+  const std::vector<std::byte> values = random_values(ElementType::kBF16);
+  INGOT_TRY(fill(cache, values));
+  INGOT_TRY(fill(q, values));  // a float's upper half is a bf16
+  // First row, tokens, first position, the pages in no order, and each row's sequence.
+  std::vector<int32_t> tables{0, kTokens, 0};
+  for (int32_t i = 0; i < kPages; ++i)
+    tables.push_back(i * 173 % kPages);
+  tables.resize(tables.size() + kTokens, 0);
+  const auto bytes = std::as_bytes(std::span(tables));
+  INGOT_TRY(Memory table, Memory::allocate(bytes.size()));
+  INGOT_TRY(write(table.data(), bytes));
+  const auto* ints = reinterpret_cast<const int32_t*>(table.data());
+  AttentionArgs args{};
+  args.kv = {.type = KvType::kBF16,
+             .kv_heads = kKvHeads,
+             .key_dim = kDim,
+             .value_dim = kDim,
+             .page_tokens = kPageTokens,
+             .data = cache.data(),
+             .page_stride = kPageBytes};
+  args.q = reinterpret_cast<float*>(q.data());
+  args.q_stride = kHeads * kDim;
+  args.out = reinterpret_cast<float*>(out.data());
+  args.out_stride = kHeads * kDim;
+  args.heads = kHeads;
+  args.scale = 0.088F;
+  args.sequences = {.first_row = ints,
+                    .tokens = ints + 1,
+                    .first_position = ints + 2,
+                    .pages = ints + 3,
+                    .table_stride = kPages,
+                    .row_sequence = ints + 3 + kPages,
+                    .sequences = 1,
+                    .rows = kTokens,
+                    .most_tokens = kTokens,
+                    .longest = kTokens};
+  INGOT_TRY(const double seconds, clock.best([&] {
+    attend(args, stream_);
+    return to_status(cudaGetLastError(), "a measurement on the GPU");
+  }));
+  return 4.0 * kHeads * kDim * kTokens * (kTokens / 2) / seconds;
+}
+
 Result<DeviceCeilings> CudaDevice::measure_ceilings() {
   DeviceCeilings ceilings;
   INGOT_TRY(ceilings.read_bytes_per_s, measure_reads());
+  INGOT_TRY(ceilings.attention_flops_per_s, measure_attention());
   const std::unique_ptr<MatMulLibrary> library = MatMulLibrary::open();
   if (library == nullptr) return ceilings;
   INGOT_TRY(ceilings.bf16_flops_per_s, measure_products(*library, ElementType::kBF16));

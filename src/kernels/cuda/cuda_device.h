@@ -62,6 +62,7 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   Result<Memory> copy_of(const Memory& memory);
   Status fill(Memory& memory, std::span<const std::byte> pattern);  // over and over
   Result<double> measure_reads();
+  Result<double> measure_attention();
   Result<double> measure_products(MatMulLibrary& library, ElementType type);
 
   DeviceInfo info_;

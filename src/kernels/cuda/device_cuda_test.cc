@@ -63,6 +63,8 @@ TEST_F(DeviceCuda, ItsCeilingsAreSpeedsOfAGpu) {
   ASSERT_TRUE(ceilings.is_ok()) << ceilings.status().message();
   EXPECT_GT(ceilings->read_bytes_per_s, 5e10);
   EXPECT_LT(ceilings->read_bytes_per_s, 5e13);
+  EXPECT_GT(ceilings->attention_flops_per_s, 1e10);
+  EXPECT_LT(ceilings->attention_flops_per_s, 5e16);
   if (ceilings->bf16_flops_per_s > 0) {  // where cuBLASLt is
     EXPECT_GT(ceilings->bf16_flops_per_s, 1e12);
     EXPECT_LT(ceilings->bf16_flops_per_s, 5e16);

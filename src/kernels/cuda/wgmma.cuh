@@ -52,6 +52,19 @@ __device__ __forceinline__ void pin(uint32_t (&registers)[kCount]) {
   for (int i = 0; i < kCount; ++i)
     asm volatile("" : "+r"(registers[i])::"memory");
 }
+// Waits for products that follow stay behind the computing of `value`, which is never negative. The
+// assembler moves such a wait, which needs no register, up to the last access to memory, and so
+// before all work that was to be done meanwhile: here is an access, which never happens.
+__device__ __forceinline__ void hold_waits_until_known(float value, uint32_t anywhere) {
+  asm volatile(
+      "{\n"
+      ".reg .pred never;\n"
+      "setp.lt.f32 never, %0, 0f00000000;\n"
+      "@never st.shared.f32 [%1], %0;\n"
+      "}\n" ::"f"(value),
+      "r"(anywhere)
+      : "memory");
+}
 // What a thread wrote to shared memory becomes what the tensor cores read, after a barrier.
 __device__ __forceinline__ void fence_for_tensor_cores() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hopper's copies of boxes of tensors (tensor_map.h) into shared memory: one thread asks, a barrier
+// of wgmma.cuh counts the bytes that arrive, and the tensor cores see them without a fence.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+namespace ingot::cuda {
+
+// Where a box begins.
+struct BoxPlace {
+  int32_t element;
+  int32_t row;
+  int32_t page;
+};
+
+// Fetches what a map says ahead of its first use.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<uint64_t>(&map)) : "memory");
+}
+// Barriers that were just made are made for copies too.
+__device__ __forceinline__ void show_barriers_to_copies() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+// Arrives on a barrier whose phase ends no sooner than `bytes` more have been copied.
+__device__ __forceinline__ void arrive_expecting(uint32_t barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+               "r"(bytes)
+               : "memory");
+}
+// A whole box, zeros for what the tensor does not have, to a multiple of 1024 bytes.
+__device__ __forceinline__ void copy_box(const CUtensorMap& map, BoxPlace place, uint32_t to_shared,
+                                         uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to_shared),
+      "l"(reinterpret_cast<uint64_t>(&map)), "r"(place.element), "r"(place.row), "r"(place.page),
+      "r"(barrier)
+      : "memory");
+}
+
+}  // namespace ingot::cuda
