@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/slot_order.h"
 #include "kernels/cuda/stream.h"
 #include "kernels/packing.h"
 
@@ -83,6 +84,14 @@ LinearScratch linear_scratch(const LinearParts& parts, int32_t tokens);
 void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream);
 // The same weights, decoded to f16 on the way, by inputs in f16: faster for more than a few tokens.
 void linear_decoded(Packing packing, const LinearParts& parts, const FloatInput& x, Stream stream);
+// The same on Hopper; inputs with their columns in slot_order().
+void linear_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+                       Stream stream);
+// Whether this device has it.
+bool has_warpgroups();
+constexpr SlotOrder slot_order(Packing packing) {
+  return packing_info(packing).bits == 8 ? SlotOrder::kFours : SlotOrder::kEights;
+}
 // Weights of floats, rows of `type`, by inputs in f32 (exact products, f32 sums), or in the type
 // that tensor cores take with them: f16 for f16 and e4m3, bf16 for bf16.
 void linear_rows(ElementType type, const LinearParts& parts, const FloatInput& x, Stream stream);

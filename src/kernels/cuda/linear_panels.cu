@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/linear_panels_launch.h"
 #include "kernels/cuda/linear_tiles.cuh"
 
@@ -30,6 +31,19 @@ DecodedGrid decoded_grid(const LinearParts& parts, int32_t tokens) {
   return grid;
 }
 
+WarpgroupsGrid warpgroups_grid(const LinearParts& parts, int32_t tokens) {
+  constexpr unsigned kClusterRoom = 128;  // one block of threads a processor
+  const auto panels = static_cast<unsigned>(tiles_of(parts, kRowsOfTile));
+  const int each = tokens <= 32 ? 32 : (tokens <= 64 ? 64 : 128);
+  WarpgroupsGrid grid{each, 1, parts_of(static_cast<unsigned>(tokens), static_cast<unsigned>(each)),
+                      parts_of(panels, static_cast<unsigned>(warpgroup_panels(each)))};
+  const auto blocks = parts_of(static_cast<unsigned>(parts.cols), kBlockColumns);
+  const unsigned most = std::min(blocks, unsigned{kMostOfCluster});
+  grid.shares = std::clamp(kClusterRoom / (grid.tiles * grid.groups), 1u, most);
+  grid.shares = parts_of(blocks, parts_of(blocks, grid.shares));  // none is left without columns
+  return grid;
+}
+
 LinearScratch linear_scratch(const LinearParts& parts, int32_t tokens) {
   const DecodedGrid grid = decoded_grid(parts, tokens);
   if (grid.shares == 1) return {};
@@ -48,6 +62,12 @@ void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x
 
 void linear_decoded(Packing packing, const LinearParts& parts, const FloatInput& x, Stream stream) {
   (in_blocks(packing) ? linear_blocks_decoded : linear_groups_decoded)(packing, parts, x, stream);
+}
+
+void linear_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+                       Stream stream) {
+  (in_blocks(packing) ? linear_blocks_warpgroups : linear_groups_warpgroups)(packing, parts, x,
+                                                                             stream);
 }
 
 }  // namespace ingot::cuda

@@ -32,4 +32,21 @@ struct DecodedGrid {
 };
 DecodedGrid decoded_grid(const LinearParts& parts, int32_t tokens);
 
+void linear_groups_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+                              Stream stream);
+void linear_blocks_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+                              Stream stream);
+
+// Of a block of threads for so many tokens: the sums of more tokens take more registers.
+constexpr int warpgroup_panels(int tokens) {
+  return tokens <= 64 ? 16 : 8;
+}
+struct WarpgroupsGrid {
+  int tokens;       // of a block of threads: 32, 64 or 128
+  unsigned shares;  // of the columns
+  unsigned tiles;   // of tokens
+  unsigned groups;  // of warpgroup_panels()
+};
+WarpgroupsGrid warpgroups_grid(const LinearParts& parts, int32_t tokens);
+
 }  // namespace ingot::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hopper's copies of boxes of tensors (tensor_map.h) into shared memory: one thread asks, a barrier
-// of wgmma.cuh counts the bytes that arrive, and the tensor cores see them without a fence.
+// Hopper's copies into shared memory, of boxes of tensors (tensor_map.h) and of plain bytes: one
+// thread asks, a barrier of wgmma.cuh counts the bytes that arrive, and the tensor cores see them
+// without a fence.
 #pragma once
 
 #include <cuda.h>
@@ -38,6 +39,15 @@ __device__ __forceinline__ void copy_box(const CUtensorMap& map, BoxPlace place,
       "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to_shared),
       "l"(reinterpret_cast<uint64_t>(&map)), "r"(place.element), "r"(place.row), "r"(place.page),
       "r"(barrier)
+      : "memory");
+}
+// Neighbouring bytes; their number and both addresses are multiples of 16.
+__device__ __forceinline__ void copy_bytes(uint32_t to_shared, const void* from, uint32_t bytes,
+                                           uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to_shared),
+      "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
       : "memory");
 }
 

@@ -28,10 +28,19 @@ EncodeTiled find_encoder() {
   return result == cudaDriverEntryPointSuccess ? reinterpret_cast<EncodeTiled>(found) : nullptr;
 }
 
+EncodeTiled encoder() {
+  static const EncodeTiled found = find_encoder();
+  return found;
+}
+
 }  // namespace
 
+bool has_maps() {
+  return encoder() != nullptr;
+}
+
 bool map_pages(const PagedRows& pages, int32_t box_rows, CUtensorMap& map) {
-  static const EncodeTiled encode = find_encoder();
+  const EncodeTiled encode = encoder();
   if (encode == nullptr) return false;
   // How many pages there are is the page tables' business: none of them names one that is not.
   const cuuint64_t sizes[3] = {static_cast<cuuint64_t>(pages.elements),

@@ -20,6 +20,8 @@ struct PagedRows {
 
 inline constexpr int32_t kBoxElements = 64;  // 128 bytes, swizzled as mma.cuh says
 
+// Whether the driver makes maps.
+bool has_maps();
 // Boxes of `box_rows` (1 to 256) rows of kBoxElements each. False where the driver has no such
 // maps or refuses this one: rows are then copied otherwise.
 bool map_pages(const PagedRows& pages, int32_t box_rows, CUtensorMap& map);
