@@ -57,7 +57,7 @@ void Producer::run(Stream stream) {
   constexpr int64_t kLongRow = 1024;  // from which on a whole block of threads for a row pays
   if (kind == Kind::kNorm) {
     if (can_fuse_norm(norm) && norm.dim >= kLongRow) {
-      normalize_and_pack(norm, {PackedRows::Kind::kNone, {}, nullptr, 0}, stream);
+      normalize_and_pack(norm, {}, stream);
     } else {
       normalize(norm, stream);
     }
@@ -133,10 +133,9 @@ Status Inputs::make(Entry& entry, Stream stream) {
 
 // Whether an entry is packed by the kernels that also make what they pack.
 bool Inputs::fuses(const Entry& entry) const {
-  const bool is_packed =
-      entry.form != InputForm::kF32 && entry.form != InputForm::kE4m3 && !is_codes(entry.form);
-  if (!is_packed || entry.order != nullptr || entry.quant.rounds() || !can_fuse(cols_))
-    return false;
+  if (entry.form == InputForm::kF32 || entry.order != nullptr || !can_fuse(cols_)) return false;
+  const bool has_codes = entry.form == InputForm::kE4m3 || is_codes(entry.form);
+  if (has_codes ? !can_fuse_rounding(entry.quant) : entry.quant.rounds()) return false;
   return producer_.kind != Producer::Kind::kNorm || can_fuse_norm(producer_.norm);
 }
 
@@ -153,6 +152,14 @@ void Inputs::pack(const PackedRows& out, const InputRows& in, Stream stream) {
       break;
   }
   producer_.kind = Producer::Kind::kNone;
+}
+
+void Inputs::round(const PackedRows& out, const Entry& entry, const InputRows& in, Stream stream) {
+  if (fuses(entry)) {
+    pack(out, in, stream);
+  } else {
+    pack_rounded(in, out, stream);
+  }
 }
 
 Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
@@ -180,7 +187,7 @@ Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
     if (entry.quant.has_zero()) entry.prepared.shifts = shifts;
   } else if (fuses(entry)) {
     const auto kind = in_blocks ? PackedRows::Kind::kBytes256 : PackedRows::Kind::kBytes32;
-    pack({kind, out, nullptr, 0}, in, stream);
+    pack({.kind = kind, .bytes = out}, in, stream);
   } else {
     pack_bytes(in, in_blocks, out, stream);
   }
@@ -212,12 +219,16 @@ Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
     INGOT_TRY(grow(entry.scales, static_cast<size_t>(tokens_ * floats.spans) * sizeof(float)));
     auto* scales = reinterpret_cast<float*>(entry.scales.data());
     floats.scales = scales;
-    pack_e4m3(in, entry.quant, entry.codes.data(), stride, scales, floats.spans, stream);
+    round({.kind = PackedRows::Kind::kE4m3AsF16,
+           .values = entry.codes.data(),
+           .stride = stride,
+           .scales = {entry.quant, scales, floats.spans, {}, in.tokens, nullptr}},
+          entry, in, stream);
     return Status::ok();
   }
   if (fuses(entry)) {
     const auto kind = type == ElementType::kF16 ? PackedRows::Kind::kF16 : PackedRows::Kind::kBF16;
-    pack({kind, {}, entry.codes.data(), stride}, in, stream);
+    pack({.kind = kind, .values = entry.codes.data(), .stride = stride}, in, stream);
   } else {
     pack_floats(in, type, entry.codes.data(), stride, stream);
   }
@@ -234,18 +245,20 @@ Status Inputs::make_codes(Entry& entry, const InputRows& in, Stream stream) {
   INGOT_TRY(grow(entry.codes, rows * static_cast<size_t>(stride)));
   INGOT_TRY(grow(entry.scales, rows * scales_each * sizeof(float)));
   auto* scales = reinterpret_cast<float*>(entry.scales.data());
-  const CodeRows out{entry.codes.data(), stride, scales, spans, tiles};
+  float* shifts = nullptr;
   entry.prepared = {};
   if (is_int8) {
     INGOT_TRY(grow(entry.shifts, static_cast<size_t>(tokens_) * sizeof(float)));
-    auto* shifts = reinterpret_cast<float*>(entry.shifts.data());
-    pack_int8_codes(in, entry.quant, out, shifts, stream);
+    shifts = reinterpret_cast<float*>(entry.shifts.data());
     if (entry.quant.has_zero()) entry.prepared.shifts = shifts;
-  } else {
-    pack_e4m3_codes(in, entry.quant, out, stream);
   }
+  round({.kind = is_int8 ? PackedRows::Kind::kInt8 : PackedRows::Kind::kE4m3,
+         .values = entry.codes.data(),
+         .stride = stride,
+         .scales = {entry.quant, scales, spans, tiles, in.tokens, shifts}},
+        entry, in, stream);
   entry.prepared.floats = {is_int8 ? ElementType::kInt8 : ElementType::kE4M3,
-                           out.codes,
+                           entry.codes.data(),
                            stride,
                            scales,
                            spans,

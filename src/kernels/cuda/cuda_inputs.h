@@ -81,6 +81,7 @@ class Inputs {
   Status make(Entry& entry, Stream stream);
   bool fuses(const Entry& entry) const;
   void pack(const PackedRows& out, const InputRows& in, Stream stream);
+  void round(const PackedRows& out, const Entry& entry, const InputRows& in, Stream stream);
   Status make_bytes(Entry& entry, const InputRows& in, Stream stream);
   Status make_floats(Entry& entry, const InputRows& in, Stream stream);
   Status make_codes(Entry& entry, const InputRows& in, Stream stream);

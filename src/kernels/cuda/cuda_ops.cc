@@ -331,6 +331,8 @@ Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs
     linear_decoded(first.facts.packing, parts, x.floats, stream_);
   } else if (first.facts.is_panels) {
     linear_panels(first.facts.packing, parts, x.bytes, stream_);
+  } else if (form == InputForm::kF32) {
+    linear_exact(first.facts.type, parts, x.floats, stream_);
   } else {
     linear_rows(first.facts.type, parts, x.floats, stream_);
   }

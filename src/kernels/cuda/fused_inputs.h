@@ -18,18 +18,11 @@ struct ActivationRows {
   float* out;         // may be gate or up
 };
 
-// Where the packed rows go: bytes in groups of 32 or 256, or floats of 16 bits; or nowhere.
-struct PackedRows {
-  enum class Kind : uint8_t { kNone, kBytes32, kBytes256, kF16, kBF16 };
-  Kind kind;
-  ByteRows bytes;
-  void* values;    // of floats
-  int64_t stride;  // elements of a row of floats
-};
-
 // Whether rows of so many columns can be made so.
 bool can_fuse_norm(const NormRows& norm);
 bool can_fuse(int64_t cols);
+// And be rounded so.
+bool can_fuse_rounding(const InputQuant& quant);
 void normalize_and_pack(const NormRows& norm, const PackedRows& out, Stream stream);
 void activate_and_pack(const ActivationRows& rows, int64_t tokens, int64_t cols,
                        const PackedRows& out, Stream stream);

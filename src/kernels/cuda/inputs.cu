@@ -1,32 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+// Inputs packed one column a thread: any order and number of columns.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_fp8.h>
+
+#include <type_traits>
 
 #include "kernels/cuda/byte_rows.cuh"
+#include "kernels/cuda/input_rounding.cuh"
 #include "kernels/cuda/inputs.h"
-#include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/reduce.cuh"
 
 namespace ingot::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRowThreads = 1024;            // where a block of threads has a whole row
-constexpr float kSmallest = 0x1p-120f;       // of bytes' groups: as on the CPU
-constexpr float kSmallestInput = 0x1p-110f;  // of rounded inputs
-constexpr uint32_t kInfinityBits = 0x7F800000;
+constexpr int kRowThreads = 1024;       // where a block of threads has a whole row
+constexpr float kSmallest = 0x1p-120f;  // of bytes' groups: as on the CPU
 
-__device__ inline int threads() {
-  return static_cast<int>(blockDim.x);
-}
 __device__ inline float input_at(const InputRows& in, int token, int col) {
   if (col >= in.cols) return 0;
   const int from = in.order == nullptr ? col : in.order[col];
   return in.x[token * in.cols + from];
-}
-__device__ inline uint32_t magnitude_bits(float value) {
-  return __float_as_uint(value) & 0x7FFFFFFFu;
 }
 
 // Sums of 16 and of 32 codes: a warp has the 32 columns from `col` on.
@@ -75,63 +68,32 @@ __global__ void pack_bytes_kernel(const __grid_constant__ InputRows in,
   }
 }
 
-struct Scale {
-  float scale;
-  float zero;
-  bool is_usable;
-};
-
-// As kernels/input_scale.h.
-__device__ inline Scale input_scale(const InputQuant& quant, uint32_t bits, float least,
-                                    float most) {
-  if (bits >= kInfinityBits) return {__uint_as_float(0x7FC00000), 0, false};
-  if (quant.scale > 0) return {quant.scale, static_cast<float>(quant.zero), true};
-  float largest = __uint_as_float(bits);
-  if (largest < kSmallestInput) return {0, 0, false};
-  if (quant.limit > 0 && largest > quant.limit) largest = quant.limit;
-  if (quant.kind == InputKind::kInt8 && !quant.is_symmetric) {
-    least = least < 0 ? least : 0;
-    most = most > 0 ? most : 0;
-    const float scale = (most - least) / 255;
-    return {scale, -128 - rintf(least / scale), true};
-  }
-  float scale = largest / (quant.kind == InputKind::kInt8 ? 127.0f : 448.0f);
-  if (quant.has_powers) scale = __uint_as_float((__float_as_uint(scale) + 0x7FFFFF) & 0xFF800000u);
-  return {scale, 0, true};
-}
-
 // Of columns [first, end) of a token, by a whole block of threads.
 __device__ inline Scale scale_of(const InputRows& in, const InputQuant& quant, int token, int first,
                                  int end) {
-  __shared__ uint32_t bit_slots[32];
-  __shared__ float slots[32];
-  uint32_t bits = 0;
-  float least = 0;
-  float most = 0;
-  for (int col = first + static_cast<int>(threadIdx.x); col < end; col += threads()) {
-    const float value = input_at(in, token, col);
-    bits = max(bits, magnitude_bits(value));
-    least = fminf(least, value);
-    most = fmaxf(most, value);
-  }
-  bits = block_reduce(bits, Max{}, bit_slots);
-  if (quant.kind == InputKind::kInt8 && !quant.is_symmetric) {
-    least = block_reduce(least, Min{}, slots);
-    most = block_reduce(most, Max{}, slots);
-  }
-  return input_scale(quant, bits, least, most);
+  InputRange range;
+  for (int col = first + static_cast<int>(threadIdx.x); col < end;
+       col += static_cast<int>(blockDim.x))
+    range.take(input_at(in, token, col));
+  return range.of_block(quant).scale(quant);
 }
 
-__device__ inline float int8_code(float x, const Scale& scale) {
-  const float code = fminf(fmaxf(x / scale.scale, -512.0f), 512.0f);
-  return fminf(fmaxf(rintf(code) + scale.zero, -128.0f), 127.0f);
-}
-__device__ inline __nv_fp8_storage_t e4m3_code(float x, const Scale& scale) {
-  if (!scale.is_usable) return 0;
-  return __nv_cvt_float_to_fp8(x / scale.scale, __NV_SATFINITE, __NV_E4M3);
-}
-__device__ inline __half e4m3_value(float x, const Scale& scale) {
-  return __half(__nv_cvt_fp8_to_halfraw(e4m3_code(x, scale), __NV_E4M3));
+// Calls round(col, value, scale) for every column of a token, and close(first, end, scale) for
+// every run of columns with one scale; by a whole block of threads.
+template <class Round, class Close>
+__device__ inline void round_row(const InputRows& in, const InputQuant& quant, int token,
+                                 const Round& round, const Close& close) {
+  const int cols = static_cast<int>(in.cols);
+  const bool is_whole = quant.kind == InputKind::kInt8 || quant.block == 0;
+  const int width = is_whole ? cols : static_cast<int>(quant.block);
+  for (int first = 0; first < cols; first += width) {
+    const int end = min(first + width, cols);
+    const Scale scale = scale_of(in, quant, token, first, end);
+    for (int col = first + static_cast<int>(threadIdx.x); col < end;
+         col += static_cast<int>(blockDim.x))
+      round(col, input_at(in, token, col), scale);
+    close(first, end, scale);
+  }
 }
 
 __global__ void pack_int8_kernel(const __grid_constant__ InputRows in,
@@ -143,8 +105,7 @@ __global__ void pack_int8_kernel(const __grid_constant__ InputRows in,
   for (int col = threadIdx.x; col < out.runs * 32; col += kThreads) {
     int code = 0;
     if (col < in.cols) {
-      const float value = scale.is_usable ? int8_code(input_at(in, token, col), scale) : scale.zero;
-      code = static_cast<int>(value);
+      code = static_cast<int>(int8_code(input_at(in, token, col), scale));
     }
     codes_at(out, token, col / 32)[col % 32] = static_cast<int8_t>(code);
     const int first = col - static_cast<int>(threadIdx.x % 32);
@@ -179,142 +140,41 @@ __global__ void pack_floats_kernel(const __grid_constant__ InputRows in, Element
   if (col < stride) out[token * stride + col] = narrow<Element>(input_at(in, token, col));
 }
 
-__global__ void pack_e4m3_kernel(const __grid_constant__ InputRows in,
-                                 const __grid_constant__ InputQuant quant, __half* out,
-                                 int64_t stride, float* scales, int64_t spans) {
-  let_next_begin();
-  wait_for_inputs();
+template <PackedRows::Kind kKind>
+__global__ void __launch_bounds__(kRowThreads)
+    pack_rounded_kernel(const __grid_constant__ InputRows in,
+                        const __grid_constant__ PackedRows out) {
+  using Code = std::conditional_t<code_bits(kKind) == 16, uint16_t, uint8_t>;
   const int token = blockIdx.x;
-  const int cols = static_cast<int>(in.cols);
-  const int width = quant.block > 0 ? static_cast<int>(quant.block) : cols;
-  for (int first = 0; first < cols; first += width) {
-    const int end = min(first + width, cols);
-    const Scale scale = scale_of(in, quant, token, first, end);
-    for (int col = first + threadIdx.x; col < end; col += threads())
-      out[token * stride + col] = e4m3_value(input_at(in, token, col), scale);
-    for (int span = first / 128 + threadIdx.x; span * 128 < end; span += threads())
-      scales[token * spans + span] = scale.scale;
-  }
-  for (int col = cols + threadIdx.x; col < stride; col += threads())
-    out[token * stride + col] = __half(0.0f);
+  auto* const codes = static_cast<Code*>(out.values) + token * out.stride;
+  round_row(
+      in, out.scales.quant, token,
+      [&](int col, float value, const Scale& scale) {
+        codes[col] = static_cast<Code>(code_of<kKind>(value, scale));
+      },
+      [&](int first, int end, const Scale& scale) {
+        if (first == 0 && threadIdx.x == 0) write_row_scale(out.scales, token, scale);
+        for (int span = first / kSpan + static_cast<int>(threadIdx.x); span * kSpan < end;
+             span += kRowThreads)
+          write_span_scale(out.scales, token, span, scale);
+      });
+  for (int64_t col = in.cols + threadIdx.x; col < out.stride; col += kRowThreads)
+    codes[col] = 0;
 }
 
-__device__ inline float& span_scale(const CodeRows& out, int tokens, int token, int span) {
-  const int tile = token / out.tiles.each;
-  const int64_t width = tile == tokens / out.tiles.each ? out.tiles.last : out.tiles.each;
-  const int64_t before = static_cast<int64_t>(tile) * out.tiles.each;
-  return out.scales[before * out.spans + span * width + (token - before)];
-}
-
-// Four codes of neighbouring columns.
-template <class CodeOf>
-__device__ inline void write_4(const InputRows& in, const CodeRows& out, int token, int col,
-                               const CodeOf& code_of) {
-  uint32_t word = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    word |= static_cast<uint32_t>(code_of(input_at(in, token, col + i))) << (8 * i);
-  auto* const codes = static_cast<uint8_t*>(out.codes) + token * out.stride + col;
-  *reinterpret_cast<uint32_t*>(codes) = word;
-}
-// Behind a row's columns.
-__device__ inline void write_zeros(const InputRows& in, const CodeRows& out, int token) {
-  for (int64_t col = in.cols + 4 * threadIdx.x; col < out.stride; col += 4 * threads())
-    *reinterpret_cast<uint32_t*>(static_cast<uint8_t*>(out.codes) + token * out.stride + col) = 0;
-}
-
-// A block of threads has a token.
-__global__ void pack_e4m3_codes_kernel(const __grid_constant__ InputRows in,
-                                       const __grid_constant__ InputQuant quant,
-                                       const __grid_constant__ CodeRows out) {
-  let_next_begin();
-  wait_for_inputs();
+__global__ void __launch_bounds__(kRowThreads)
+    round_floats_kernel(const __grid_constant__ InputRows in,
+                        const __grid_constant__ InputQuant quant, float* out) {
   const int token = blockIdx.x;
-  const int cols = static_cast<int>(in.cols);
-  const int width = quant.block > 0 ? static_cast<int>(quant.block) : cols;
-  for (int first = 0; first < cols; first += width) {
-    const int end = min(first + width, cols);
-    const Scale scale = scale_of(in, quant, token, first, end);
-    for (int col = first + 4 * static_cast<int>(threadIdx.x); col < end; col += 4 * threads())
-      write_4(in, out, token, col, [&](float value) { return e4m3_code(value, scale); });
-    if (out.spans == 0 && threadIdx.x == 0) out.scales[token] = scale.scale;
-    for (int span = first / 128 + threadIdx.x; span < out.spans && span * 128 < end;
-         span += threads())
-      span_scale(out, in.tokens, token, span) = scale.scale;
-  }
-  write_zeros(in, out, token);
-}
-
-// Blocks of 128 columns: a warp has one, so that no thread waits for others.
-__global__ void pack_e4m3_blocks_kernel(const __grid_constant__ InputRows in,
-                                        const __grid_constant__ InputQuant quant,
-                                        const __grid_constant__ CodeRows out) {
-  const int token = blockIdx.y;
-  const int lane = threadIdx.x % 32;
-  const int span = blockIdx.x * (kThreads / 32) + threadIdx.x / 32;
-  if (span >= out.spans) return;
-  float values[4];
-  uint32_t bits = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    values[i] = input_at(in, token, span * 128 + lane * 4 + i);
-    bits = max(bits, magnitude_bits(values[i]));
-  }
-  bits = warp_reduce(bits, Max{});
-  const Scale scale = input_scale(quant, bits, 0, 0);
-  if (lane == 0) span_scale(out, in.tokens, token, span) = scale.scale;
-  uint32_t word = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i)
-    word |= static_cast<uint32_t>(e4m3_code(values[i], scale)) << (8 * i);
-  const int64_t col = static_cast<int64_t>(span) * 128 + lane * 4;
-  if (col < out.stride) {
-    auto* const codes = static_cast<uint8_t*>(out.codes) + token * out.stride + col;
-    *reinterpret_cast<uint32_t*>(codes) = word;
-  }
-}
-
-__global__ void pack_int8_codes_kernel(const __grid_constant__ InputRows in,
-                                       const __grid_constant__ InputQuant quant,
-                                       const __grid_constant__ CodeRows out, float* shifts) {
-  let_next_begin();
-  wait_for_inputs();
-  const int token = blockIdx.x;
-  const Scale scale = scale_of(in, quant, token, 0, static_cast<int>(in.cols));
-  if (threadIdx.x == 0) {
-    out.scales[token] = scale.scale;
-    shifts[token] = scale.scale * scale.zero;
-  }
-  const auto code_of = [&](float value) {
-    const float code = scale.is_usable ? int8_code(value, scale) : scale.zero;
-    return static_cast<uint8_t>(static_cast<int8_t>(code));
-  };
-  const int cols = static_cast<int>(in.cols);
-  for (int col = 4 * static_cast<int>(threadIdx.x); col < cols; col += 4 * threads())
-    write_4(in, out, token, col, code_of);
-  write_zeros(in, out, token);
-}
-
-__global__ void round_floats_kernel(const __grid_constant__ InputRows in,
-                                    const __grid_constant__ InputQuant quant, float* out) {
-  const int token = blockIdx.x;
-  const int cols = static_cast<int>(in.cols);
   const bool is_int8 = quant.kind == InputKind::kInt8;
-  const int width = !is_int8 && quant.block > 0 ? static_cast<int>(quant.block) : cols;
-  for (int first = 0; first < cols; first += width) {
-    const int end = min(first + width, cols);
-    const Scale scale = scale_of(in, quant, token, first, end);
-    for (int col = first + threadIdx.x; col < end; col += kThreads) {
-      const float value = input_at(in, token, col);
-      float rounded = 0;
-      if (is_int8) {
-        rounded = (scale.is_usable ? int8_code(value, scale) : scale.zero) - scale.zero;
-      } else {
-        rounded = __half2float(e4m3_value(value, scale));
-      }
-      out[token * in.cols + col] = scale.scale * rounded;
-    }
-  }
+  round_row(
+      in, quant, token,
+      [&](int col, float value, const Scale& scale) {
+        const float rounded = is_int8 ? int8_code(value, scale) - scale.zero
+                                      : __half2float(__half(e4m3_value(value, scale)));
+        out[token * in.cols + col] = scale.scale * rounded;
+      },
+      [](int, int, const Scale&) {});
 }
 
 template <class Element>
@@ -352,36 +212,30 @@ void pack_floats(const InputRows& in, ElementType type, void* out, int64_t strid
       return launch_floats<__nv_bfloat16>(in, out, stride, stream);
     case ElementType::kE4M3:
     case ElementType::kInt8:
-      return;  // have scales: pack_e4m3 and the packers of codes
+      return;  // have scales: pack_rounded
   }
 }
 
-void pack_e4m3(const InputRows& in, const InputQuant& quant, void* out, int64_t stride,
-               float* scales, int64_t spans, Stream stream) {
-  launch_early(pack_e4m3_kernel, {dim3(static_cast<unsigned>(in.tokens)), kRowThreads}, stream, in,
-               quant, static_cast<__half*>(out), stride, scales, spans);
-}
-
-void pack_e4m3_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
-                     Stream stream) {
-  const auto tokens = static_cast<unsigned>(in.tokens);
-  if (quant.block == 128) {
-    const dim3 grid(static_cast<unsigned>((out.spans + kThreads / 32 - 1) / (kThreads / 32)),
-                    tokens);
-    pack_e4m3_blocks_kernel<<<grid, kThreads, 0, stream>>>(in, quant, out);
-  } else {
-    launch_early(pack_e4m3_codes_kernel, {dim3(tokens), kRowThreads}, stream, in, quant, out);
+void pack_rounded(const InputRows& in, const PackedRows& out, Stream stream) {
+  using Kind = PackedRows::Kind;
+  switch (out.kind) {
+    case Kind::kE4m3AsF16:
+      return pack_rounded_kernel<Kind::kE4m3AsF16><<<in.tokens, kRowThreads, 0, stream>>>(in, out);
+    case Kind::kE4m3:
+      return pack_rounded_kernel<Kind::kE4m3><<<in.tokens, kRowThreads, 0, stream>>>(in, out);
+    case Kind::kInt8:
+      return pack_rounded_kernel<Kind::kInt8><<<in.tokens, kRowThreads, 0, stream>>>(in, out);
+    case Kind::kNone:
+    case Kind::kBytes32:
+    case Kind::kBytes256:
+    case Kind::kF16:
+    case Kind::kBF16:
+      return;  // are not rounded
   }
-}
-
-void pack_int8_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
-                     float* shifts, Stream stream) {
-  launch_early(pack_int8_codes_kernel, {dim3(static_cast<unsigned>(in.tokens)), kRowThreads},
-               stream, in, quant, out, shifts);
 }
 
 void round_floats(const InputRows& in, const InputQuant& quant, float* out, Stream stream) {
-  round_floats_kernel<<<in.tokens, kThreads, 0, stream>>>(in, quant, out);
+  round_floats_kernel<<<in.tokens, kRowThreads, 0, stream>>>(in, quant, out);
 }
 
 }  // namespace ingot::cuda

@@ -36,23 +36,29 @@ void pack_int8(const InputRows& in, const InputQuant& quant, const ByteRows& out
                Stream stream);
 // f32, f16 (larger numbers become the largest) or bf16; `stride` elements a row, zeros behind cols.
 void pack_floats(const InputRows& in, ElementType type, void* out, int64_t stride, Stream stream);
-// e4m3 codes as f16 numbers, and scales [tokens, spans] of 128 columns each.
-void pack_e4m3(const InputRows& in, const InputQuant& quant, void* out, int64_t stride,
-               float* scales, int64_t spans, Stream stream);
-// Rows of codes as the library reads them, `stride` bytes apart, zeros behind cols; both are
-// multiples of four. Where there are no spans the inputs' quantization has no blocks.
-struct CodeRows {
-  void* codes;  // [tokens, stride]
-  int64_t stride;
-  float* scales;  // [tokens]; with spans: [tiles][spans][tokens of the tile]
-  int64_t spans;  // e4m3: runs of 128 columns that have a scale each, stride / 128; or 0
-  TokenTiles tiles;
+
+// The scales of rows that are rounded as a checkpoint says.
+struct RowScales {
+  InputQuant quant;
+  float* scales;     // [tokens]; with spans: [tiles][spans][tokens of the tile]
+  int64_t spans;     // e4m3: runs of 128 columns that have a scale each, stride / 128; or 0
+  TokenTiles tiles;  // {1, 1}: scales are [tokens][spans]
+  int32_t tokens;
+  float* shifts;  // int8: [tokens], scale * zero; else null
 };
-void pack_e4m3_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
-                     Stream stream);
-// shifts[token] = scale * zero
-void pack_int8_codes(const InputRows& in, const InputQuant& quant, const CodeRows& out,
-                     float* shifts, Stream stream);
+// Where packed rows go. Rows are padded with zeros to `stride`, a multiple of 128.
+struct PackedRows {
+  // Nowhere; bytes in groups of 32 or 256; floats of 16 bits; codes of rounded inputs, as f16
+  // numbers or as they are.
+  enum class Kind : uint8_t { kNone, kBytes32, kBytes256, kF16, kBF16, kE4m3AsF16, kE4m3, kInt8 };
+  Kind kind = Kind::kNone;
+  ByteRows bytes{};
+  void* values = nullptr;  // of all but bytes: [tokens, stride]
+  int64_t stride = 0;      // elements
+  RowScales scales{};      // of rounded inputs; their quantization has blocks only with spans
+};
+// Rounded inputs of any order, blocks and number of columns; fused_inputs.h is faster.
+void pack_rounded(const InputRows& in, const PackedRows& out, Stream stream);
 // The rounded numbers themselves, [tokens, cols]; without any order.
 void round_floats(const InputRows& in, const InputQuant& quant, float* out, Stream stream);
 

@@ -29,31 +29,55 @@ struct LaunchShape {
   dim3 grid;
   unsigned threads;
   size_t shared_bytes = 0;
+  unsigned cluster = 1;  // blocks of threads that run together; Hopper and later
 };
 
-template <class... Parameters, class... Arguments>
-void launch_early(void (*kernel)(Parameters...), const LaunchShape& shape, Stream stream,
-                  const Arguments&... arguments) {
+// 8 for Ada, 9 for Hopper.
+inline int device_generation() {
   int device = 0;
   int major = 0;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  return major;
+}
+
+template <class... Parameters, class... Arguments>
+void launch_early(void (*kernel)(Parameters...), const LaunchShape& shape, Stream stream,
+                  const Arguments&... arguments) {
   if (shape.shared_bytes > 0) {  // with what the kernel has of its own it may be over 48 KiB
     cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                          cudaFuncAttributeMaxDynamicSharedMemorySize,
                          static_cast<int>(shape.shared_bytes));
   }
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim.x = shape.cluster;
+  attributes[1].val.clusterDim.y = 1;
+  attributes[1].val.clusterDim.z = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = shape.grid;
   config.blockDim = dim3(shape.threads);
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = major >= 9 ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = device_generation() < 9 ? 0 : shape.cluster == 1 ? 1 : 2;
   cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+}
+
+// As many blocks of threads as the device holds at once.
+template <class Kernel>
+unsigned resident_blocks(Kernel kernel, int threads, size_t shared) {
+  int device = 0;
+  int processors = 1;
+  int each = 1;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       static_cast<int>(shared));
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared);
+  return static_cast<unsigned>(processors * (each < 1 ? 1 : each));
 }
 
 }  // namespace ingot::cuda

@@ -41,7 +41,7 @@ struct TokenTiles {
 struct FloatInput {
   ElementType type;
   const void* values;  // [tokens, stride]
-  int64_t stride;      // elements
+  int64_t stride;      // elements; but in f32 a multiple of 128, with zeros behind the columns
   // f16 for e4m3 weights: [tokens, spans], of each 128 columns, or null. Codes: [tokens]; or, of
   // each 128 columns, [tiles][spans][tokens of the tile].
   const float* scales;
@@ -92,9 +92,11 @@ bool has_warpgroups();
 constexpr SlotOrder slot_order(Packing packing) {
   return packing_info(packing).bits == 8 ? SlotOrder::kFours : SlotOrder::kEights;
 }
-// Weights of floats, rows of `type`, by inputs in f32 (exact products, f32 sums), or in the type
-// that tensor cores take with them: f16 for f16 and e4m3, bf16 for bf16.
+// Weights of floats, rows of `type`, by inputs in the type that tensor cores take with them: f16
+// for f16 and e4m3, bf16 for bf16, int8 for int8.
 void linear_rows(ElementType type, const LinearParts& parts, const FloatInput& x, Stream stream);
+// Weights of floats by inputs in f32: exact products, f32 sums.
+void linear_exact(ElementType type, const LinearParts& parts, const FloatInput& x, Stream stream);
 // Rows of int8 with one scale each by inputs in int8 with one scale a token. Sums are whole
 // numbers, so that they are the same in any order; see outputs.h.
 void linear_int8(const LinearParts& parts, const FloatInput& x, Stream stream);

@@ -44,11 +44,11 @@ __device__ inline void write_output(const LinearParts& parts, TilePlace place, i
 }
 
 // Of kWarps warps, each with its own share of the columns; lanes as in mma_int8.cuh.
-template <int kTiles, int kWarps>
+template <int kTiles, int kWarps, class Sum = float>
 struct WarpSums {
-  float values[kWarps][kTiles * 4][32];
+  Sum values[kWarps][kTiles * 4][32];
 
-  __device__ void put(const float (&total)[kTiles][4]) {
+  __device__ void put(const Sum (&total)[kTiles][4]) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
@@ -58,20 +58,30 @@ struct WarpSums {
     }
   }
 
-  // After a barrier. Rows run fastest, so that neighbours write neighbours.
-  __device__ void write(const LinearParts& parts, TilePlace place, int first_token,
-                        int tokens) const {
-    for (int i = threadIdx.x; i < kTiles * 128; i += 32 * kWarps) {
+  // After a barrier: function(row of the tile, token, sum) for each. Rows run fastest, so that
+  // neighbours write neighbours; it is warp `first_warp`'s turn first.
+  template <class Function>
+  __device__ void each(int first_token, int tokens, int first_warp,
+                       const Function& function) const {
+    constexpr int kThreads = 32 * kWarps;
+    for (int i = (static_cast<int>(threadIdx.x) + kThreads - 32 * first_warp) % kThreads;
+         i < kTiles * 128; i += kThreads) {
       const int token = first_token + i / 16;
       if (token >= tokens) continue;
       const int slot = (i / 128) * 4 + (i % 16 / 8) * 2 + i / 16 % 2;
       const int from = i % 8 * 4 + i / 16 % 8 / 2;
-      float sum = 0;
+      Sum sum = 0;
 #pragma unroll
       for (int warp = 0; warp < kWarps; ++warp)
         sum += values[warp][slot][from];
-      write_output(parts, place, i % 16, token, sum);
+      function(i % 16, token, sum);
     }
+  }
+
+  __device__ void write(const LinearParts& parts, TilePlace place, int first_token,
+                        int tokens) const {
+    each(first_token, tokens, 0,
+         [&](int row, int token, Sum sum) { write_output(parts, place, row, token, sum); });
   }
 };
 

@@ -97,18 +97,4 @@ class PanelFetch {
   const std::byte* at_ = nullptr;
 };
 
-// As many blocks of threads as the device holds at once.
-template <class Kernel>
-unsigned resident_blocks(Kernel kernel, int threads, size_t shared) {
-  int device = 0;
-  int processors = 1;
-  int each = 1;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                       static_cast<int>(shared));
-  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared);
-  return static_cast<unsigned>(processors * (each < 1 ? 1 : each));
-}
-
 }  // namespace ingot::cuda

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel of weights in rows: tiles of 16 rows by 8 * kTiles tokens on tensor cores, lanes as in
+// mma_int8.cuh. A block of threads has every gridDim-th tile; its warps take 128 columns in turn,
+// and their sums are added in the order of warps, whatever the number of tokens is.
+#pragma once
+
+#include "kernels/cuda/row_fetch.cuh"
+
+namespace ingot::cuda {
+
+// A lane's share of 128 columns of eight tokens. Facts: Input, the type of their numbers.
+template <class Facts>
+struct RowInput {
+  static constexpr int kPiece = 16 / Facts::kElementBytes;
+  static constexpr int kPieces = kRowChunk / (4 * kPiece);
+  static constexpr int kWords = kPiece * static_cast<int>(sizeof(typename Facts::Input)) / 16;
+  uint4 words[kPieces][kWords];
+  float scales[2] = {1, 1};  // of the tokens that this lane has sums of
+};
+
+// Where it comes from.
+template <class Facts>
+class RowInputs {
+  using Piece = RowInput<Facts>;
+
+ public:
+  __device__ RowInputs(const FloatInput& x, int first_token) {
+    const int lane = threadIdx.x % 32;
+    const int last = x.tokens - 1;
+    const int64_t token = min(first_token + lane / 4, last);
+    from_ = static_cast<const typename Facts::Input*>(x.values) + token * x.stride +
+            lane % 4 * Piece::kPiece;
+    if (!Facts::kHasScales || x.scales == nullptr) return;
+    const int first = first_token + lane % 4 * 2;
+    scales_ = x.scales + min(first, last) * x.spans;
+    to_second_ = first < last ? static_cast<int>(x.spans) : 0;
+  }
+
+  __device__ void load(int chunk, Piece& to) const {
+    const auto* from = from_ + chunk * kRowChunk;
+#pragma unroll
+    for (int i = 0; i < Piece::kPieces; ++i) {
+#pragma unroll
+      for (int k = 0; k < Piece::kWords; ++k)
+        to.words[i][k] = reinterpret_cast<const uint4*>(from + i * 4 * Piece::kPiece)[k];
+    }
+    if (!Facts::kHasScales || scales_ == nullptr) return;
+    to.scales[0] = scales_[chunk];
+    to.scales[1] = scales_[chunk + to_second_];
+  }
+
+ private:
+  const typename Facts::Input* from_;
+  const float* scales_ = nullptr;  // of the first of the lane's two tokens
+  int to_second_ = 0;
+};
+
+// Facts, beside those of RowFetch and RowInput: Sum; multiply(sum, words of two rows, words of the
+// input), a lane's piece of them; write(parts, x, place, row of the tile, token, sum).
+// Three blocks of threads a processor: where tiles are few there is room for the next product's
+// first, which are fetched meanwhile.
+template <class Facts, int kTiles>
+__global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
+    linear_rows_kernel(const __grid_constant__ LinearParts parts,
+                       const __grid_constant__ FloatInput x, int tiles) {
+  using Sum = typename Facts::Sum;
+  using Fetch = RowFetch<Facts>;
+  extern __shared__ uint4 stages[];
+  __shared__ WarpSums<kTiles, kRowWarps, Sum> sums[2];
+  const int warp = threadIdx.x / 32;
+  const int token_tiles = kTiles == 1 ? 1 : tiles_of(x.tokens, 8 * kTiles);
+  Fetch weights(parts, tiles, token_tiles, stages);
+  const int chunks = weights.chunks();
+  wait_for_inputs();
+
+  int round = 0;
+  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++round) {
+    const int first_token = tile % token_tiles * 8 * kTiles;
+    Sum total[kTiles][4] = {};
+    const RowInputs<Facts> inputs(x, first_token);
+    RowInput<Facts> in;  // the next: on its way while others are multiplied
+    if (warp < chunks) inputs.load(warp, in);
+    for (int chunk = warp; chunk < chunks; chunk += kRowWarps) {
+      const typename Fetch::Chunk rows = weights.next();
+#pragma unroll
+      for (int i = 0; i < kTiles; ++i) {
+        Sum sum[4] = {};
+#pragma unroll
+        for (int piece = 0; piece < RowInput<Facts>::kPieces; ++piece)
+          Facts::multiply(sum, rows.words[0][piece], rows.words[1][piece], in.words[piece]);
+        const float scales[2] = {in.scales[0], in.scales[1]};
+        if (i + 1 < kTiles) {
+          RowInputs<Facts>(x, first_token + 8 * (i + 1)).load(chunk, in);
+        } else {
+          inputs.load(min(chunk + kRowWarps, chunks - 1), in);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          if constexpr (Facts::kHasScales) {
+            total[i][k] = fmaf(rows.scales[k / 2] * scales[k % 2], sum[k], total[i][k]);
+          } else {
+            total[i][k] += sum[k];
+          }
+        }
+      }
+    }
+    // Two sets of sums: a warp that writes one is done with it before all meet for the one after
+    // the next.
+    WarpSums<kTiles, kRowWarps, Sum>& set = sums[round % 2];
+    set.put(total);
+    __syncthreads();
+    const TilePlace place = weights.place(tile);
+    set.each(first_token, x.tokens, round % kRowWarps,
+             [&](int row, int token, Sum sum) { Facts::write(parts, x, place, row, token, sum); });
+  }
+}
+
+template <class Facts, int kTiles>
+void launch_row_tiles(const LinearParts& parts, const FloatInput& x, Stream stream) {
+  const auto kernel = linear_rows_kernel<Facts, kTiles>;
+  constexpr size_t kShared = RowFetch<Facts>::kSharedBytes;
+  const auto tiles =
+      static_cast<unsigned>(tiles_of(parts, kRowsOfTile) * tiles_of(x.tokens, 8 * kTiles));
+  const unsigned room = resident_blocks(kernel, 32 * kRowWarps, kShared);
+  launch_early(kernel, {dim3(tiles < room ? tiles : room), 32 * kRowWarps, kShared}, stream, parts,
+               x, static_cast<int>(tiles));
+}
+
+template <class Facts>
+void launch_rows(const LinearParts& parts, const FloatInput& x, Stream stream) {
+  if (x.tokens <= 8) return launch_row_tiles<Facts, 1>(parts, x, stream);
+  launch_row_tiles<Facts, 4>(parts, x, stream);
+}
+
+}  // namespace ingot::cuda
