@@ -10,6 +10,7 @@
 #include "kernels/cuda/attention_fetch_sm90.cuh"
 #include "kernels/cuda/attention_paths.h"
 #include "kernels/cuda/attention_prefill.h"
+#include "kernels/cuda/hopper.h"
 #include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/tensor_copy.cuh"
 #include "kernels/cuda/tensor_map.h"
@@ -376,13 +377,7 @@ void launch(const AttentionArgs& args, TokenRange tokens, Stream stream) {
 bool is_for_prefill_sm90(const AttentionArgs& args) {
   if (args.kv.type != KvType::kF16 && args.kv.type != KvType::kBF16) return false;
   if (std::max(args.kv.key_dim, args.kv.value_dim) > 128) return false;
-  int device = 0;
-  int major = 0;
-  int minor = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) == cudaSuccess &&
-         major == 9 && minor == 0;
+  return is_hopper();
 }
 
 void launch_prefill_sm90(const AttentionArgs& args, TokenRange tokens, Stream stream) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/cuda/hopper.h"
 
 namespace ingot::cuda {
 namespace {
@@ -32,6 +33,11 @@ bool is_codes(InputForm form) {
   return form == InputForm::kE4m3Rows || form == InputForm::kE4m3Blocks || form == InputForm::kInt8;
 }
 
+SlotOrder order_of(InputForm form) {
+  if (form == InputForm::kF16Eights) return SlotOrder::kEights;
+  return form == InputForm::kF16Fours ? SlotOrder::kFours : SlotOrder::kPlain;
+}
+
 }  // namespace
 
 InputForm form_of(const WeightFacts& weight) {
@@ -46,6 +52,12 @@ InputForm form_of(const WeightFacts& weight) {
   if (weight.type == ElementType::kBF16) return InputForm::kBF16;
   const bool is_e4m3 = weight.type == ElementType::kE4M3 && holds_e4m3(weight.input);
   return is_e4m3 ? InputForm::kE4m3 : InputForm::kF16;
+}
+
+InputForm decoded_form_of(const WeightFacts& weight) {
+  if (!is_hopper()) return InputForm::kF16;
+  return slot_order(weight.packing) == SlotOrder::kFours ? InputForm::kF16Fours
+                                                         : InputForm::kF16Eights;
 }
 
 InputForm wide_form_of(const WeightFacts& weight) {
@@ -226,11 +238,13 @@ Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
           entry, in, stream);
     return Status::ok();
   }
+  const SlotOrder order = order_of(entry.form);
   if (fuses(entry)) {
     const auto kind = type == ElementType::kF16 ? PackedRows::Kind::kF16 : PackedRows::Kind::kBF16;
-    pack({.kind = kind, .values = entry.codes.data(), .stride = stride}, in, stream);
+    pack({.kind = kind, .values = entry.codes.data(), .stride = stride, .order = order}, in,
+         stream);
   } else {
-    pack_floats(in, type, entry.codes.data(), stride, stream);
+    pack_floats(in, type, entry.codes.data(), stride, order, stream);
   }
   return Status::ok();
 }

@@ -21,6 +21,8 @@ enum class InputForm : uint8_t {
   kBytes256,
   kF32,
   kF16,
+  kF16Eights,  // in an order of slot_order.h
+  kF16Fours,
   kBF16,
   kE4m3,        // codes as f16 numbers
   kE4m3Rows,    // codes as they are, one scale a token
@@ -30,6 +32,8 @@ enum class InputForm : uint8_t {
 
 // What our own kernels read.
 InputForm form_of(const WeightFacts& weight);
+// What linear_decoded() reads, or linear_warpgroups().
+InputForm decoded_form_of(const WeightFacts& weight);
 // What the library reads where weights are not codes to it: floats of 16 bits.
 InputForm wide_form_of(const WeightFacts& weight);
 

@@ -303,7 +303,7 @@ Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs
   // Inputs that a checkpoint wants in codes stay so.
   const bool is_decoded = first.facts.is_panels && inputs.tokens() >= kDecodedFrom &&
                           !is_batch_invariant_ && !first.facts.input.rounds();
-  const InputForm form = is_decoded ? InputForm::kF16 : form_of(first.facts);
+  const InputForm form = is_decoded ? decoded_form_of(first.facts) : form_of(first.facts);
   INGOT_TRY(const PreparedInput x, inputs.get(form, first, stream_));
   LinearParts parts{};
   parts.count = static_cast<int32_t>(outputs.size());
@@ -322,7 +322,10 @@ Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs
                      .y_stride = outputs[i].y_stride,
                      .rows = static_cast<int32_t>(weight.facts.rows)};
   }
-  if (is_decoded) {
+  if (is_decoded && form != InputForm::kF16) {
+    if (!linear_warpgroups(first.facts.packing, parts, x.floats, stream_))
+      return Status::internal("the GPU's driver cannot map a linear layer's inputs");
+  } else if (is_decoded) {
     const LinearScratch scratch = linear_scratch(parts, x.floats.tokens);
     INGOT_TRY(grow(linear_partials_, scratch.partials));
     INGOT_TRY(grow_zeros(linear_counters_, scratch.counters));

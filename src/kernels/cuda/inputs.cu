@@ -134,10 +134,11 @@ __device__ inline __nv_bfloat16 narrow<__nv_bfloat16>(float value) {
 
 template <class Element>
 __global__ void pack_floats_kernel(const __grid_constant__ InputRows in, Element* out,
-                                   int64_t stride) {
+                                   int64_t stride, SlotOrder order) {
   const int token = blockIdx.y;
   const int col = blockIdx.x * kThreads + threadIdx.x;
-  if (col < stride) out[token * stride + col] = narrow<Element>(input_at(in, token, col));
+  if (col < stride)
+    out[token * stride + slot_of(order, col)] = narrow<Element>(input_at(in, token, col));
 }
 
 template <PackedRows::Kind kKind>
@@ -178,11 +179,11 @@ __global__ void __launch_bounds__(kRowThreads)
 }
 
 template <class Element>
-void launch_floats(const InputRows& in, void* out, int64_t stride, Stream stream) {
+void launch_floats(const InputRows& in, void* out, int64_t stride, SlotOrder order, Stream stream) {
   const dim3 grid(static_cast<unsigned>((stride + kThreads - 1) / kThreads),
                   static_cast<unsigned>(in.tokens));
   pack_floats_kernel<Element>
-      <<<grid, kThreads, 0, stream>>>(in, static_cast<Element*>(out), stride);
+      <<<grid, kThreads, 0, stream>>>(in, static_cast<Element*>(out), stride, order);
 }
 
 }  // namespace
@@ -202,14 +203,15 @@ void pack_int8(const InputRows& in, const InputQuant& quant, const ByteRows& out
   pack_int8_kernel<<<in.tokens, kThreads, 0, stream>>>(in, quant, out, shifts);
 }
 
-void pack_floats(const InputRows& in, ElementType type, void* out, int64_t stride, Stream stream) {
+void pack_floats(const InputRows& in, ElementType type, void* out, int64_t stride, SlotOrder order,
+                 Stream stream) {
   switch (type) {
     case ElementType::kF32:
-      return launch_floats<float>(in, out, stride, stream);
+      return launch_floats<float>(in, out, stride, order, stream);
     case ElementType::kF16:
-      return launch_floats<__half>(in, out, stride, stream);
+      return launch_floats<__half>(in, out, stride, order, stream);
     case ElementType::kBF16:
-      return launch_floats<__nv_bfloat16>(in, out, stride, stream);
+      return launch_floats<__nv_bfloat16>(in, out, stride, order, stream);
     case ElementType::kE4M3:
     case ElementType::kInt8:
       return;  // have scales: pack_rounded

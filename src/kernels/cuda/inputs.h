@@ -35,7 +35,8 @@ void pack_bytes(const InputRows& in, bool in_blocks, const ByteRows& out, Stream
 void pack_int8(const InputRows& in, const InputQuant& quant, const ByteRows& out, float* shifts,
                Stream stream);
 // f32, f16 (larger numbers become the largest) or bf16; `stride` elements a row, zeros behind cols.
-void pack_floats(const InputRows& in, ElementType type, void* out, int64_t stride, Stream stream);
+void pack_floats(const InputRows& in, ElementType type, void* out, int64_t stride, SlotOrder order,
+                 Stream stream);
 
 // The scales of rows that are rounded as a checkpoint says.
 struct RowScales {
@@ -53,9 +54,10 @@ struct PackedRows {
   enum class Kind : uint8_t { kNone, kBytes32, kBytes256, kF16, kBF16, kE4m3AsF16, kE4m3, kInt8 };
   Kind kind = Kind::kNone;
   ByteRows bytes{};
-  void* values = nullptr;  // of all but bytes: [tokens, stride]
-  int64_t stride = 0;      // elements
-  RowScales scales{};      // of rounded inputs; their quantization has blocks only with spans
+  void* values = nullptr;               // of all but bytes: [tokens, stride]
+  int64_t stride = 0;                   // elements
+  SlotOrder order = SlotOrder::kPlain;  // of columns, f16 alone
+  RowScales scales{};  // of rounded inputs; their quantization has blocks only with spans
 };
 // Rounded inputs of any order, blocks and number of columns; fused_inputs.h is faster.
 void pack_rounded(const InputRows& in, const PackedRows& out, Stream stream);

@@ -84,11 +84,10 @@ LinearScratch linear_scratch(const LinearParts& parts, int32_t tokens);
 void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream);
 // The same weights, decoded to f16 on the way, by inputs in f16: faster for more than a few tokens.
 void linear_decoded(Packing packing, const LinearParts& parts, const FloatInput& x, Stream stream);
-// The same on Hopper; inputs with their columns in slot_order().
-void linear_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+// The same on Hopper (hopper.h); inputs with their columns in slot_order(). False: the driver
+// refuses to map the inputs, which it should not.
+bool linear_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
                        Stream stream);
-// Whether this device has it.
-bool has_warpgroups();
 constexpr SlotOrder slot_order(Packing packing) {
   return packing_info(packing).bits == 8 ? SlotOrder::kFours : SlotOrder::kEights;
 }

@@ -4,11 +4,13 @@
 
 namespace ingot::cuda {
 
-void linear_groups_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+bool linear_groups_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
                               Stream stream) {
+  bool is_launched = false;
   switch_groups(packing, [&](auto constant) {
-    launch_warpgroups<decltype(constant)::value>(parts, x, stream);
+    is_launched = launch_warpgroups<decltype(constant)::value>(parts, x, stream);
   });
+  return is_launched;
 }
 
 }  // namespace ingot::cuda

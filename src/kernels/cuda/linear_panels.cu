@@ -64,10 +64,10 @@ void linear_decoded(Packing packing, const LinearParts& parts, const FloatInput&
   (in_blocks(packing) ? linear_blocks_decoded : linear_groups_decoded)(packing, parts, x, stream);
 }
 
-void linear_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+bool linear_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
                        Stream stream) {
-  (in_blocks(packing) ? linear_blocks_warpgroups : linear_groups_warpgroups)(packing, parts, x,
-                                                                             stream);
+  return in_blocks(packing) ? linear_blocks_warpgroups(packing, parts, x, stream)
+                            : linear_groups_warpgroups(packing, parts, x, stream);
 }
 
 }  // namespace ingot::cuda

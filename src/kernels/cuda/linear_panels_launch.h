@@ -32,9 +32,9 @@ struct DecodedGrid {
 };
 DecodedGrid decoded_grid(const LinearParts& parts, int32_t tokens);
 
-void linear_groups_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+bool linear_groups_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
                               Stream stream);
-void linear_blocks_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
+bool linear_blocks_warpgroups(Packing packing, const LinearParts& parts, const FloatInput& x,
                               Stream stream);
 
 // Of a block of threads for so many tokens: the sums of more tokens take more registers.

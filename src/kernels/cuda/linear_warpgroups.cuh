@@ -280,30 +280,27 @@ __global__ void __launch_bounds__(WarpgroupsShape<kPacking, kTokens>::kThreads, 
 }
 
 template <Packing kPacking, int kTokens>
-void launch_warpgroups_tokens(const LinearParts& parts, const FloatInput& x,
+bool launch_warpgroups_tokens(const LinearParts& parts, const FloatInput& x,
                               const WarpgroupsGrid& grid, Stream stream) {
   CUtensorMap inputs;
-  map_pages({static_cast<const std::byte*>(x.values), static_cast<int32_t>(x.stride), x.tokens,
-             x.tokens * x.stride * 2},
-            kTokens, inputs);
+  if (!map_pages({static_cast<const std::byte*>(x.values), static_cast<int32_t>(x.stride), x.tokens,
+                  x.tokens * x.stride * 2},
+                 kTokens, inputs))
+    return false;
   using Shape = WarpgroupsShape<kPacking, kTokens>;
   launch_early(linear_warpgroups_kernel<kPacking, kTokens>,
                {dim3(grid.shares, grid.tiles, grid.groups), Shape::kThreads, size_t{Shape::kBytes},
                 grid.shares},
                stream, parts, inputs, x.tokens);
+  return true;
 }
 
 template <Packing kPacking>
-void launch_warpgroups(const LinearParts& parts, const FloatInput& x, Stream stream) {
+bool launch_warpgroups(const LinearParts& parts, const FloatInput& x, Stream stream) {
   const WarpgroupsGrid grid = warpgroups_grid(parts, x.tokens);
-  switch (grid.tokens) {
-    case 32:
-      return launch_warpgroups_tokens<kPacking, 32>(parts, x, grid, stream);
-    case 64:
-      return launch_warpgroups_tokens<kPacking, 64>(parts, x, grid, stream);
-    default:
-      return launch_warpgroups_tokens<kPacking, 128>(parts, x, grid, stream);
-  }
+  if (grid.tokens == 32) return launch_warpgroups_tokens<kPacking, 32>(parts, x, grid, stream);
+  if (grid.tokens == 64) return launch_warpgroups_tokens<kPacking, 64>(parts, x, grid, stream);
+  return launch_warpgroups_tokens<kPacking, 128>(parts, x, grid, stream);
 }
 
 }  // namespace ingot::cuda

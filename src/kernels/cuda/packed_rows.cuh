@@ -107,8 +107,14 @@ __device__ inline void pack_halves(const float (&values)[8], int64_t token, int 
       words[i] = *reinterpret_cast<const uint32_t*>(&two);
     }
   }
-  auto* to = static_cast<uint16_t*>(out.values) + token * out.stride + col;
-  *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+  auto* row = static_cast<uint16_t*>(out.values) + token * out.stride;
+  if (out.order == SlotOrder::kPlain) {
+    *reinterpret_cast<uint4*>(row + col) = make_uint4(words[0], words[1], words[2], words[3]);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    *reinterpret_cast<uint32_t*>(row + slot_of(out.order, col + 2 * i)) = words[i];
 }
 
 template <PackedRows::Kind kKind>
