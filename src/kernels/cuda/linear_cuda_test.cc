@@ -51,8 +51,8 @@ struct ManyShape {
   int64_t cols;  // in units of 256
   int64_t tokens;
 };
-constexpr ManyShape kManyShapes[] = {
-    {1, 1, 17}, {40, 3, 33}, {300, 9, 70}, {130, 16, 31}, {2200, 2, 64}};
+constexpr ManyShape kManyShapes[] = {{1, 1, 17},    {40, 3, 33},   {300, 9, 70},
+                                     {130, 16, 31}, {2200, 2, 64}, {200, 19, 150}};
 // Weights and inputs of f16; the worst of all outputs, some of whose rows are much larger than the
 // mean. A wrong scale or minimum would be a hundred times that.
 constexpr double kManyLimit = 1e-2;
