@@ -42,6 +42,14 @@ __device__ inline void wait_for_cluster() {
 #endif
 }
 
+// As arrive and wait, with nothing to be seen: nobody ends before others are done with its memory.
+__device__ inline void leave_cluster() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+#endif
+}
+
 // Into the shared memory of the block `rank`, where `to` is in this one's; it must have begun.
 __device__ inline void store_to_rank(uint32_t* to, [[maybe_unused]] int rank, uint32_t value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

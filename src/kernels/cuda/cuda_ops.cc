@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/decode.h"
+#include "kernels/cuda/hopper.h"
 #include "kernels/cuda/small_ops.h"
 
 namespace ingot::cuda {
@@ -17,7 +18,9 @@ namespace {
 
 constexpr size_t kMostRecordings = 512;
 // From so many tokens on it pays to decode codes to f16.
-constexpr int64_t kDecodedFrom = 2 * kTileTokens + 1;
+int64_t decoded_from() {
+  return (is_hopper() ? 1 : 2) * kTileTokens + 1;
+}
 
 const Weight& weight_of(const Linear& linear) {
   INGOT_CHECK(linear.device_weight() != nullptr);
@@ -301,7 +304,7 @@ void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs)
 Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs) {
   const Weight& first = weight_of(*outputs.front().linear);
   // Inputs that a checkpoint wants in codes stay so.
-  const bool is_decoded = first.facts.is_panels && inputs.tokens() >= kDecodedFrom &&
+  const bool is_decoded = first.facts.is_panels && inputs.tokens() >= decoded_from() &&
                           !is_batch_invariant_ && !first.facts.input.rounds();
   const InputForm form = is_decoded ? decoded_form_of(first.facts) : form_of(first.facts);
   INGOT_TRY(const PreparedInput x, inputs.get(form, first, stream_));

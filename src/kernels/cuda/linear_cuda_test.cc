@@ -27,7 +27,7 @@ class LinearCuda : public LinearOnGpu {};
 // Few tokens: the same codes and inputs as on the processor, summed in another order. More: numbers
 // of 16 bits here, inputs of 8 bits there; see ManyTokens below.
 double limit_for(int64_t tokens, bool is_exact) {
-  return tokens > 16 || !is_exact ? 0.15 : 2e-4;
+  return tokens > 8 || !is_exact ? 0.15 : 2e-4;
 }
 
 // Products with the weights' own numbers.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/linear_panels_launch.h"
 #include "kernels/cuda/linear_tiles.cuh"
 
@@ -32,14 +31,16 @@ DecodedGrid decoded_grid(const LinearParts& parts, int32_t tokens) {
 }
 
 WarpgroupsGrid warpgroups_grid(const LinearParts& parts, int32_t tokens) {
-  constexpr unsigned kClusterRoom = 128;  // one block of threads a processor
-  const auto panels = static_cast<unsigned>(tiles_of(parts, kRowsOfTile));
+  constexpr unsigned kProcessors = 132;  // each has room for one block of threads
   const int each = tokens <= 32 ? 32 : (tokens <= 64 ? 64 : 128);
+  const auto panels = static_cast<unsigned>(tiles_of(parts, kRowsOfTile));
   WarpgroupsGrid grid{each, 1, parts_of(static_cast<unsigned>(tokens), static_cast<unsigned>(each)),
                       parts_of(panels, static_cast<unsigned>(warpgroup_panels(each)))};
+  // Processors come in groups of sixteen or eighteen, so that larger clusters would leave some of
+  // them idle, and joining takes longer.
+  const unsigned most = each <= 64 ? 4 : 2;
   const auto blocks = parts_of(static_cast<unsigned>(parts.cols), kBlockColumns);
-  const unsigned most = std::min(blocks, unsigned{kMostOfCluster});
-  grid.shares = std::clamp(kClusterRoom / (grid.tiles * grid.groups), 1u, most);
+  grid.shares = std::clamp(kProcessors / (grid.tiles * grid.groups), 1u, std::min(blocks, most));
   grid.shares = parts_of(blocks, parts_of(blocks, grid.shares));  // none is left without columns
   return grid;
 }

@@ -2,7 +2,7 @@
 // linear_decoded.cuh's work on Hopper. A warp decodes a panel to f16 in registers, as there; but
 // four warps together hand their 64 rows to the tensor cores, which read the inputs of 32, 64 or
 // 128 tokens from shared memory by themselves, and work while the next run is decoded. One warp
-// more sends for weights and inputs, 256 columns at a time. Columns may be shared among up to eight
+// more sends for weights and inputs, 256 columns at a time. Columns may be shared among a few
 // blocks of threads: a cluster, whose sums are added in the order of its ranks through shared
 // memory. Inputs come with the columns of each run in the order of slot_order.h.
 #pragma once
@@ -92,8 +92,7 @@ class Warpgroups {
     arrive_at_cluster();
     wait_for_cluster();
     if (warp_ < Shape::kPanels) join();
-    arrive_at_cluster();  // nobody leaves while others read his sums
-    wait_for_cluster();
+    leave_cluster();  // not while others read these sums
   }
 
  private:
