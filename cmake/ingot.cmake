@@ -27,6 +27,8 @@ endfunction()
 function(ingot_batch target)
   if(INGOT_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    # GCC takes all but the first source for headers, where types of an anonymous namespace are suspect.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 

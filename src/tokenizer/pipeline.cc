@@ -120,20 +120,24 @@ std::optional<TokenId> Pipeline::id_of(std::string_view piece) const {
   return added ? added : parts_.vocabulary->find(piece);
 }
 
+namespace {
+
+// The end of the chain: collects the text.
+class TextStage : public DecodeStage {
+ public:
+  void begin_token() override {}
+  void text(std::string_view part) override { text_ += part; }
+  void end_token() override {}
+  void finish() override {}
+  std::string take() { return std::exchange(text_, {}); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
 class Pipeline::Stream : public DecodeStream {
-  // The end of the chain: collects the text.
-  class TextStage : public DecodeStage {
-   public:
-    void begin_token() override {}
-    void text(std::string_view part) override { text_ += part; }
-    void end_token() override {}
-    void finish() override {}
-    std::string take() { return std::exchange(text_, {}); }
-
-   private:
-    std::string text_;
-  };
-
  public:
   Stream(const PipelineParts& parts, bool skip_special, DecodeMode mode)
       : parts_(&parts), skip_special_(skip_special) {
