@@ -66,7 +66,7 @@ tsan: install  ## Unit tests under the thread sanitizer
 	@ctest --test-dir build/tsan --output-on-failure -L fast
 
 lint: install  ## clang-format, clang-tidy and the layers check (SINCE=branch: changed files only)
-	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --preset release -B build/lint -DINGOT_UNITY=OFF --log-level=WARNING >/dev/null
 	@tools/lint.sh "$(SINCE)"
 
 format: install  ## Rewrite our sources in the house format

@@ -20,9 +20,23 @@ function(ingot_relax target folder)
   endif()
 endfunction()
 
+# Most of the time of compiling goes into headers (JSON, GoogleTest, CLI11, Beast), so several sources
+# of a target are compiled as one: what is in an anonymous namespace or defined by a macro is then seen
+# by its neighbours, and names must differ within a folder. Sources with options of their own, such as
+# the kernels of a target, stay alone.
+function(ingot_batch target)
+  if(INGOT_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    # GCC takes all but the first source for headers, where types of an anonymous namespace are suspect.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 function(ingot_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES;TESTS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES;TESTS;LINK;ALONE" ${ARGN})
   add_library(ingot_${name} STATIC ${ARG_SOURCES})
+  ingot_batch(ingot_${name})
+  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(ingot_${name} PRIVATE ingot_warnings PUBLIC ${ARG_LINK})
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(ingot_${name} PUBLIC ingot_${dependency})
@@ -48,6 +62,9 @@ function(ingot_test name)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  if(NOT name MATCHES "cuda_test$")
+    ingot_batch(${name})
+  endif()
   target_link_libraries(${name} PRIVATE ingot_warnings GTest::gmock GTest::gtest_main ${ARG_LINK})
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(${name} PRIVATE ingot_${dependency})

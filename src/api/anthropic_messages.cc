@@ -11,11 +11,6 @@
 namespace ingot {
 namespace {
 
-const Json* find(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
 // A field that must be a string of a bounded size.
 Result<std::string> name_in(const Json& object, const char* key) {
   const Json* value = find(object, key);

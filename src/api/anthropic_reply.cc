@@ -128,10 +128,10 @@ Json input_of(const std::string& arguments) {
   return {{"arguments", arguments}};
 }
 
-class WholeWriter final : public AnswerWriter {
+class WholeMessageWriter final : public AnswerWriter {
  public:
-  WholeWriter(const OpenAiRequest& request, const AnthropicReplyInfo& info,
-              std::unique_ptr<AnswerParts> parts)
+  WholeMessageWriter(const OpenAiRequest& request, const AnthropicReplyInfo& info,
+                     std::unique_ptr<AnswerParts> parts)
       : body_(message_body(info, request.warnings)), answer_(request, std::move(parts)) {}
 
   bool streams() const override { return false; }
@@ -195,10 +195,10 @@ class WholeWriter final : public AnswerWriter {
   std::vector<Block> blocks_;
 };
 
-class StreamWriter final : public AnswerWriter {
+class MessageStreamWriter final : public AnswerWriter {
  public:
-  StreamWriter(const OpenAiRequest& request, const AnthropicReplyInfo& info,
-               std::unique_ptr<AnswerParts> parts)
+  MessageStreamWriter(const OpenAiRequest& request, const AnthropicReplyInfo& info,
+                      std::unique_ptr<AnswerParts> parts)
       : body_(message_body(info, request.warnings)), answer_(request, std::move(parts)) {}
 
   bool streams() const override { return true; }
@@ -311,8 +311,9 @@ class StreamWriter final : public AnswerWriter {
 std::unique_ptr<AnswerWriter> anthropic_writer(const OpenAiRequest& request,
                                                const AnthropicReplyInfo& info,
                                                std::unique_ptr<AnswerParts> parts) {
-  if (request.streams) return std::make_unique<StreamWriter>(request, info, std::move(parts));
-  return std::make_unique<WholeWriter>(request, info, std::move(parts));
+  if (request.streams)
+    return std::make_unique<MessageStreamWriter>(request, info, std::move(parts));
+  return std::make_unique<WholeMessageWriter>(request, info, std::move(parts));
 }
 
 Json anthropic_error_body(const OpenAiError& error) {

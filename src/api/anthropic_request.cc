@@ -26,11 +26,6 @@ struct Draft {
   bool has_budget = false;      // of tokens for it
 };
 
-const Json* find(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
 // --- Fields with a reader of their own. Errors continue a sentence that the name begins. ---
 
 Status read_max_tokens(Draft& draft, const Json& value) {

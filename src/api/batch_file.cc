@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds kNoWait{0};
 constexpr std::chrono::milliseconds kWait{10};
 
-bool is_blank(const LineReader::Line& line) {
+bool is_blank_line(const LineReader::Line& line) {
   return !line.is_too_long && line.text.find_first_not_of(" \t") == std::string::npos;
 }
 
@@ -58,7 +58,7 @@ Result<BatchFile> BatchFile::open(const BatchPaths& paths) {
   while (true) {
     INGOT_TRY(const std::optional<LineReader::Line> line, reader.next());
     if (!line) break;
-    if (is_blank(*line)) {
+    if (is_blank_line(*line)) {
       lines.states.push_back(LineState::kBlank);
       continue;
     }

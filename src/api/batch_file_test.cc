@@ -39,7 +39,7 @@ class BatchFileTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-std::string request(const std::string& id) {
+std::string request_line(const std::string& id) {
   return R"({"custom_id":")" + id +
          R"(","method":"POST","url":"/v1/completions","body":{"prompt":"x"}})" + "\n";
 }
@@ -49,7 +49,7 @@ std::string answer(uint64_t number, const std::string& id) {
 }
 
 TEST_F(BatchFileTest, CountsWholeLinesOfAnEarlierRunAsDone) {
-  write("in", request("a") + "\n" + request("b") + request("c"));
+  write("in", request_line("a") + "\n" + request_line("b") + request_line("c"));
   write("out.partial", answer(4, "c") + answer(1, "a"));
   const auto file = open();
   ASSERT_TRUE(file.is_ok()) << file.status().message();
@@ -60,7 +60,7 @@ TEST_F(BatchFileTest, CountsWholeLinesOfAnEarlierRunAsDone) {
 }
 
 TEST_F(BatchFileTest, CutsATornLastLineAtEveryByte) {
-  write("in", request("a") + request("b"));
+  write("in", request_line("a") + request_line("b"));
   const std::string first = answer(1, "a");
   const std::string last = answer(2, "b");
   for (size_t size = 0; size < last.size(); ++size) {
@@ -73,7 +73,7 @@ TEST_F(BatchFileTest, CutsATornLastLineAtEveryByte) {
 }
 
 TEST_F(BatchFileTest, DropsLinesThatAnswerNothingOfTheInput) {
-  write("in", request("a") + request("b") + "no json\n");
+  write("in", request_line("a") + request_line("b") + "no json\n");
   const std::string bad = error_line(3, {"invalid_json_line", "m"});
   write("out.partial", answer(1, "a") + "garbage\n" + answer(9, "z") + bad + answer(1, "a") + bad +
                            error_line(1, {"c", "m"}) + error_line(99, {"c", "m"}) +
@@ -85,7 +85,7 @@ TEST_F(BatchFileTest, DropsLinesThatAnswerNothingOfTheInput) {
 }
 
 TEST_F(BatchFileTest, FinishesWithoutAModelWhenAllIsAnswered) {
-  write("in", request("a") + request("a") + "[]\n");
+  write("in", request_line("a") + request_line("a") + "[]\n");
   const std::string all = answer(1, "a") + error_line(3, {"missing_custom_id", "m"}) +
                           error_line(2, {"duplicate_custom_id", "m"});
   write("out.partial", all);
@@ -98,7 +98,7 @@ TEST_F(BatchFileTest, FinishesWithoutAModelWhenAllIsAnswered) {
 }
 
 TEST_F(BatchFileTest, RefusesToOverwriteWithoutBeingTold) {
-  write("in", request("a"));
+  write("in", request_line("a"));
   write("out", "old");
   EXPECT_EQ(open().status().code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(open(true).is_ok());
@@ -106,17 +106,17 @@ TEST_F(BatchFileTest, RefusesToOverwriteWithoutBeingTold) {
 }
 
 TEST_F(BatchFileTest, RefusesAnOutputThatIsTheInput) {
-  write("in", request("a"));
+  write("in", request_line("a"));
   EXPECT_FALSE(BatchFile::open({folder_ / "in", folder_ / "." / "in", true}).is_ok());
-  write("out.partial", request("a"));
+  write("out.partial", request_line("a"));
   EXPECT_FALSE(BatchFile::open({folder_ / "out.partial", folder_ / "out", true}).is_ok());
-  EXPECT_EQ(read("out.partial"), request("a"));
+  EXPECT_EQ(read("out.partial"), request_line("a"));
   std::filesystem::create_symlink(folder_ / "in", folder_ / "link");
   EXPECT_FALSE(BatchFile::open({folder_ / "in", folder_ / "link", true}).is_ok());
 }
 
 TEST_F(BatchFileTest, RefusesASecondRunAtTheSameTime) {
-  write("in", request("a"));
+  write("in", request_line("a"));
   const auto first = open();
   ASSERT_TRUE(first.is_ok());
   const auto second = open();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kIdPrefix = "batch_req_";
 
-const Json* find(const Json& object, const char* key) {
+const Json* member_of(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() ? nullptr : &*found;
 }
@@ -24,16 +24,16 @@ std::optional<OpenAiError> read_call(const Json& line, BatchRequest& request) {
     return OpenAiError{
         .message = std::move(message), .param = std::move(param), .code = std::move(code)};
   };
-  const Json* method = find(line, "method");
+  const Json* method = member_of(line, "method");
   if (method == nullptr || *method != "POST")
     return fail("method", "method must be 'POST'", "invalid_method");
-  const Json* url = find(line, "url");
+  const Json* url = member_of(line, "url");
   if (url != nullptr && *url == "/v1/completions") {
     request.endpoint = OpenAiEndpoint::kCompletions;
   } else if (url == nullptr || *url != "/v1/chat/completions") {
     return fail("url", "url must be '/v1/chat/completions' or '/v1/completions'", "invalid_url");
   }
-  const Json* body = find(line, "body");
+  const Json* body = member_of(line, "body");
   if (body == nullptr || !body->is_object())
     return fail("body", "body must be an object", "invalid_body");
   request.body = *body;
@@ -49,7 +49,7 @@ BatchLine parse_batch_line(const LineReader::Line& line) {
   }
   const Result<Json> json = parse_json(line.text, fmt::format("line {}", line.number));
   if (!json.is_ok()) return BatchLineError{"invalid_json_line", json.status().message()};
-  const Json* id = json->is_object() ? find(*json, "custom_id") : nullptr;
+  const Json* id = json->is_object() ? member_of(*json, "custom_id") : nullptr;
   if (id == nullptr || !text_of(*id, limits::kRequestNameBytes).is_ok() || *id == "") {
     return BatchLineError{"missing_custom_id",
                           fmt::format("line {}: custom_id must be a string of 1 to {} bytes",

@@ -17,12 +17,6 @@ Json message_of(std::string_view role, std::string text) {
   return Json{{"role", role}, {"content", std::move(text)}};
 }
 
-bool has_role(const Json& message, std::string_view role) {
-  const auto found = message.find("role");
-  return found != message.end() && found->is_string() &&
-         found->get_ref<const std::string&>() == role;
-}
-
 // Drops the first turn: a message and all that follow up to the next user message.
 void drop_oldest_turn(Json& messages) {
   size_t end = 1;

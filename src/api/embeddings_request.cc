@@ -110,7 +110,7 @@ Status read_keep_alive(Draft& /*draft*/, const Json& value) {
 constexpr uint8_t bit(EmbeddingsEndpoint endpoint) {
   return static_cast<uint8_t>(1U << static_cast<uint8_t>(endpoint));
 }
-constexpr uint8_t kOpenAi = bit(EmbeddingsEndpoint::kOpenAi);
+constexpr uint8_t kByOpenAi = bit(EmbeddingsEndpoint::kOpenAi);
 constexpr uint8_t kEmbed = bit(EmbeddingsEndpoint::kOllama);
 constexpr uint8_t kOne = bit(EmbeddingsEndpoint::kOllamaOne);
 
@@ -121,12 +121,12 @@ struct Field {
 };
 
 constexpr std::array kFields = std::to_array<Field>({
-    {"model", kOpenAi | kEmbed | kOne, read_model},
-    {"input", kOpenAi | kEmbed, read_input},
+    {"model", kByOpenAi | kEmbed | kOne, read_model},
+    {"input", kByOpenAi | kEmbed, read_input},
     {"prompt", kOne, read_prompt},
-    {"dimensions", kOpenAi | kEmbed, read_dimensions},
-    {"encoding_format", kOpenAi, read_format},
-    {"user", kOpenAi, read_user},
+    {"dimensions", kByOpenAi | kEmbed, read_dimensions},
+    {"encoding_format", kByOpenAi, read_format},
+    {"user", kByOpenAi, read_user},
     {"truncate", kEmbed | kOne, read_truncate},
     {"options", kEmbed | kOne, read_options},
     {"keep_alive", kEmbed | kOne, read_keep_alive},

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json_scanner.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
 
 namespace ingot {
 namespace {
-
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -138,7 +131,7 @@ JsonScanner::Step JsonScanner::in_number(char c) {
 }
 
 JsonScanner::Step JsonScanner::between(char c) {
-  if (is_space(c)) return Step::kMore;
+  if (is_blank(c)) return Step::kMore;
   switch (state_) {
     case State::kFirstKey:
     case State::kKey:

@@ -8,6 +8,11 @@
 
 namespace ingot {
 
+const Json* find(const Json& object, std::string_view key) {
+  const auto found = object.find(std::string(key));
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
 Result<bool> bool_of(const Json& value) {
   if (!value.is_boolean()) return Status::invalid_argument("must be true or false");
   return value.get<bool>();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -13,6 +14,8 @@
 
 namespace ingot {
 
+// The member of an object; null where there is none, and where it is null itself.
+const Json* find(const Json& object, std::string_view key);
 Result<bool> bool_of(const Json& value);
 // A whole number; 2.0 is one too.
 Result<int64_t> integer_of(const Json& value, int64_t least, int64_t most);

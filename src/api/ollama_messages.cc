@@ -4,15 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/json_values.h"
 #include "base/limits.h"
 
 namespace ingot {
 namespace {
-
-const Json* find(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
 
 // A string under a new name, when there is one.
 Status copy_text(const Json& from, const char* key, Json& to, const char* new_key) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/openai_logprobs.h"
 #include "api/rfc3339.h"
 #include "api/token_text.h"
 
@@ -15,7 +16,6 @@ namespace ingot {
 namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
-constexpr double kLeastLogprob = -9999;  // JSON has no infinity
 
 int64_t nanoseconds(std::chrono::steady_clock::duration time) {
   return std::max<int64_t>(0, std::chrono::duration_cast<Nanoseconds>(time).count());

@@ -11,8 +11,6 @@
 namespace ingot {
 namespace {
 
-constexpr double kLeastLogprob = -9999;  // JSON has no infinity; the value is vLLM's
-
 double shown(float logprob) {
   return std::max(static_cast<double>(logprob), kLeastLogprob);
 }

@@ -15,6 +15,8 @@
 
 namespace ingot {
 
+inline constexpr double kLeastLogprob = -9999;  // JSON has no infinity; the value is vLLM's
+
 // Texts of tokens; each is decoded once for a reply. Single thread.
 class TokenNames {
  public:

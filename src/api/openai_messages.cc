@@ -14,11 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kRoles = {"system",    "developer", "user",
                                                     "assistant", "tool",      "function"};
 
-const Json* find(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
 // Parts are joined by line ends, as vLLM does for templates that want a string.
 Result<std::string> joined_text(const Json& parts) {
   std::string text;

@@ -16,7 +16,7 @@ namespace ingot {
 namespace {
 
 constexpr int64_t kDefaultCompletionTokens = 16;  // OpenAI's
-constexpr size_t kShownNameBytes = 64;            // of an unknown field
+constexpr size_t kShownFieldBytes = 64;           // of an unknown field
 
 // An error and the field it is about.
 struct Problem {
@@ -37,7 +37,7 @@ void warn_unknown(OpenAiRequest& request, size_t unknown, std::string_view name)
   request.warnings.push_back(
       unknown == limits::kRequestWarnings
           ? std::string("there are more unknown fields")
-          : fmt::format("the unknown field '{}' is ignored", name.substr(0, kShownNameBytes)));
+          : fmt::format("the unknown field '{}' is ignored", name.substr(0, kShownFieldBytes)));
 }
 
 Problem read_fields(OpenAiDraft& draft, const Json& body) {

@@ -6,15 +6,12 @@
 
 #include "api/json_scanner.h"
 #include "api/json_text.h"
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
 namespace ingot {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

@@ -4,15 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace ingot {
-namespace {
-
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-}  // namespace
-
 std::optional<ReasoningMarks> detect_reasoning(std::string_view chat_template) {
   constexpr std::array<ReasoningMarks, 2> kKnown = {
       {{"<think>", "</think>"}, {"[THINK]", "[/THINK]"}}};

@@ -9,12 +9,6 @@ std::string content_of(const Json& message) {
   return content != message.end() && content->is_string() ? content->get<std::string>() : "";
 }
 
-bool has_role(const Json& message, std::string_view role) {
-  const auto found = message.find("role");
-  return found != message.end() && found->is_string() &&
-         found->get_ref<const std::string&>() == role;
-}
-
 std::string render_plain(const Json& messages) {
   std::string text;
   for (const Json& message : messages) {
@@ -68,6 +62,12 @@ Result<std::string> cut_after(std::string prompt, std::string_view content) {
 }
 
 }  // namespace
+
+bool has_role(const Json& message, std::string_view role) {
+  const auto found = message.find("role");
+  return found != message.end() && found->is_string() &&
+         found->get_ref<const std::string&>() == role;
+}
 
 Result<std::string> render_chat(const ChatTemplate* chat_template, const TextSide& text,
                                 const Json& messages) {

@@ -12,6 +12,8 @@
 
 namespace ingot {
 
+bool has_role(const Json& message, std::string_view role);
+
 // One prompt for `messages` (a system message may come first): the template's, or the plain form
 // when `chat_template` is null. A template that refuses a system message gets it as part of the
 // first user message instead.

@@ -18,12 +18,7 @@
 namespace ingot {
 namespace {
 
-const Json* find(const Json& object, std::string_view key) {
-  const auto found = object.find(std::string(key));
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
-Status about(std::string_view field, const Status& status) {
+Status field_status(std::string_view field, const Status& status) {
   return Status(status.code(), fmt::format("{} {}", field, status.message()));
 }
 
@@ -31,15 +26,15 @@ Result<bool> flag_in(const Json& body, std::string_view key, bool usual) {
   const Json* value = find(body, key);
   if (value == nullptr) return usual;
   Result<bool> flag = bool_of(*value);
-  if (!flag.is_ok()) return about(key, flag.status());
+  if (!flag.is_ok()) return field_status(key, flag.status());
   return flag;
 }
 
-Result<std::string> text_in(const Json& body, std::string_view key) {
+Result<std::string> text_field(const Json& body, std::string_view key) {
   const Json* value = find(body, key);
   if (value == nullptr) return Status::invalid_argument("{} is missing", key);
   Result<std::string> text = text_of(*value, limits::kRequestBytes);
-  if (!text.is_ok()) return about(key, text.status());
+  if (!text.is_ok()) return field_status(key, text.status());
   return text;
 }
 
@@ -140,11 +135,11 @@ Result<std::string> TokenizeApi::rendered(const Json& body) const {
   if (!template_.is_ok()) return Status::not_found("this model has no chat template");
   ChatInput input;
   Result<Json> list = template_messages(*messages);
-  if (!list.is_ok()) return about("messages", list.status());
+  if (!list.is_ok()) return field_status("messages", list.status());
   input.messages = *std::move(list);
   if (const Json* tools = find(body, "tools"); tools != nullptr && !tools->empty()) {
     Result<Json> functions = template_tools(*tools);
-    if (!functions.is_ok()) return about("tools", functions.status());
+    if (!functions.is_ok()) return field_status("tools", functions.status());
     input.tools = *std::move(functions);
   }
   if (const Json* kwargs = find(body, "chat_template_kwargs"); kwargs != nullptr) {
@@ -163,7 +158,7 @@ Result<Json> TokenizeApi::tokenize_vllm(const Json& body, bool is_chat) const {
   INGOT_TRY(const bool with_strings, flag_in(body, "return_token_strs", false));
   EncodeOptions options;  // a template writes its own special tokens
   INGOT_TRY(options.add_special, flag_in(body, "add_special_tokens", !is_chat));
-  INGOT_TRY(const std::string text, is_chat ? rendered(body) : text_in(body, "prompt"));
+  INGOT_TRY(const std::string text, is_chat ? rendered(body) : text_field(body, "prompt"));
   INGOT_TRY(const std::vector<TokenId> ids, tokenizer->encode(text, options));
   Json reply = {{"count", ids.size()}, {"max_model_len", info_.context}, {"tokens", ids}};
   if (with_strings) {
@@ -182,7 +177,7 @@ Result<Json> TokenizeApi::tokenize_llama(const Json& body) const {
   INGOT_TRY(options.add_special, flag_in(body, "add_special", false));
   INGOT_TRY(options.parse_special, flag_in(body, "parse_special", true));
   INGOT_TRY(const bool with_pieces, flag_in(body, "with_pieces", false));
-  INGOT_TRY(const std::string text, text_in(body, "content"));
+  INGOT_TRY(const std::string text, text_field(body, "content"));
   INGOT_TRY(const std::vector<TokenId> ids, tokenizer->encode(text, options));
   Json tokens = Json::array();
   for (const TokenId id : ids) {
@@ -211,11 +206,11 @@ Result<Json> TokenizeApi::detokenize(const Json& body) const {
   if (tokens == nullptr) return Status::invalid_argument("tokens is missing");
   const int64_t vocab = std::max(info_.vocab, static_cast<int64_t>(tokenizer->vocab_size()));
   const Result<std::vector<TokenId>> ids = ids_of(*tokens, vocab, limits::kJsonNodes);
-  if (!ids.is_ok()) return about("tokens", ids.status());
+  if (!ids.is_ok()) return field_status("tokens", ids.status());
   const std::string text = tokenizer->decode(*ids);
   Json reply = {{"prompt", text}, {"content", text}};
-  constexpr std::array<std::string_view, 2> kFields = {"model", "tokens"};
-  add_warnings(body, kFields, reply);
+  constexpr std::array<std::string_view, 2> kKnown = {"model", "tokens"};
+  add_warnings(body, kKnown, reply);
   return reply;
 }
 

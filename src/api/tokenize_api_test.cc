@@ -47,17 +47,17 @@ const TokenizeApi& api() {
   return kApi;
 }
 
-Json parsed(std::string_view text) {
+Json json_of(std::string_view text) {
   return parse_json(text, "test").value();
 }
 
 std::string tokenized(std::string_view body) {
-  const Result<Json> reply = api().tokenize(parsed(body));
+  const Result<Json> reply = api().tokenize(json_of(body));
   return reply.is_ok() ? dump_json(*reply) : "error: " + reply.status().message();
 }
 
 std::string detokenized(std::string_view body) {
-  const Result<Json> reply = api().detokenize(parsed(body));
+  const Result<Json> reply = api().detokenize(json_of(body));
   return reply.is_ok() ? dump_json(*reply) : "error: " + reply.status().message();
 }
 
@@ -116,7 +116,7 @@ TEST(TokenizeApi, DetokenizesUnderBothNames) {
 
 TEST(TokenizeApi, AppliesTheTemplate) {
   EXPECT_EQ(dump_json(*api().apply_template(
-                parsed(R"({"messages":[{"role":"user","content":"ab"}],"temperature":0})"))),
+                json_of(R"({"messages":[{"role":"user","content":"ab"}],"temperature":0})"))),
             R"({"prompt":"<s>ab:"})");
 }
 
@@ -141,9 +141,9 @@ TEST(TokenizeApi, AModelWithoutATokenizerSaysSo) {
   TextSide none;
   none.tokenizer_status = none.template_status = Status::not_found("none");
   const TokenizeApi empty(none, {});
-  EXPECT_EQ(empty.tokenize(parsed(R"({"prompt":"a"})")).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(empty.detokenize(parsed(R"({"tokens":[]})")).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(empty.apply_template(parsed(R"({"messages":[{"role":"user","content":"a"}]})"))
+  EXPECT_EQ(empty.tokenize(json_of(R"({"prompt":"a"})")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(empty.detokenize(json_of(R"({"tokens":[]})")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(empty.apply_template(json_of(R"({"messages":[{"role":"user","content":"a"}]})"))
                 .status()
                 .code(),
             StatusCode::kNotFound);

@@ -6,12 +6,13 @@
 
 #include "api/tool_object.h"
 #include "api/tool_text.h"
+#include "base/ascii.h"
 #include "base/limits.h"
 
 namespace ingot {
 namespace {
 
-bool is_name_character(char c) {
+bool is_call_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("_-.:/").find(c) != std::string_view::npos;
 }
@@ -157,7 +158,7 @@ bool JsonCallParser::take_opened(char c) {
     is_in_list_ = true;
     return keep(c);
   }
-  if (syntax_.takes_names && !is_in_list_ && is_name_character(c)) {
+  if (syntax_.takes_names && !is_in_list_ && is_call_name_character(c)) {
     name_.clear();
     return go(State::kName, false);
   }
@@ -165,7 +166,7 @@ bool JsonCallParser::take_opened(char c) {
 }
 
 bool JsonCallParser::take_name(char c) {
-  if (!is_name_character(c)) {
+  if (!is_call_name_character(c)) {
     is_after_name_ = false;
     return go(State::kNamed, false);
   }
@@ -175,7 +176,7 @@ bool JsonCallParser::take_name(char c) {
 }
 
 bool JsonCallParser::take_named(char c) {
-  if (is_blank(c) || (is_after_name_ && is_name_character(c))) return keep(c);
+  if (is_blank(c) || (is_after_name_ && is_call_name_character(c))) return keep(c);
   if (c == '[') {
     mark_ = c;
     keep(c);

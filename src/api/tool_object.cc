@@ -5,15 +5,12 @@
 #include <utility>
 
 #include "api/json_text.h"
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/limits.h"
 
 namespace ingot {
 namespace {
-
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
 
 // Control characters, which the scanner lets through in strings, as JSON spells them.
 void append_character(std::string& out, char c, bool is_in_string) {
@@ -54,7 +51,7 @@ std::string ToolObject::take_arguments() {
 
 ToolObject::Step ToolObject::push(char c) {
   if (is_scanning_) return scan(c);
-  if (is_space(c)) return Step::kMore;
+  if (is_blank(c)) return Step::kMore;
   const auto go = [&](Part part) {
     part_ = part;
     return Step::kMore;

@@ -14,14 +14,14 @@ namespace ingot {
 namespace {
 
 // All that was told, in one line: content as it is, calls as ‹name arguments›.
-struct Told {
+struct ToldCalls {
   std::string line;
   std::vector<std::string> ids;
   size_t fragments = 0;
 };
 
-Told gather(const std::vector<AnswerPiece>& pieces) {
-  Told told;
+ToldCalls gather(const std::vector<AnswerPiece>& pieces) {
+  ToldCalls told;
   bool is_in_call = false;
   size_t calls = 0;
   const auto close = [&] {
@@ -175,7 +175,7 @@ TEST(ToolParser, MistralCallsStandInAListOrAfterTheirNames) {
 
 TEST(ToolParser, IdsAreFreshAndOfTheFormatsLength) {
   const std::string hermes = R"(<tool_call>{"name": "f", "arguments": {}}</tool_call>)";
-  const Told told = gather(parsed({.format = kHermes}, {hermes + hermes}));
+  const ToldCalls told = gather(parsed({.format = kHermes}, {hermes + hermes}));
   ASSERT_EQ(told.ids.size(), 2U);
   EXPECT_NE(told.ids[0], told.ids[1]);
   EXPECT_EQ(told.ids[0].size(), 29U);
@@ -265,7 +265,7 @@ TEST(ToolParser, CutsChangeNothing) {
     }
     const ToolParserOptions options{
         .format = format, .only_first = below(4) == 0, .holds_calls = holds};
-    const Told once = gather(parsed(options, {text}));
+    const ToldCalls once = gather(parsed(options, {text}));
     EXPECT_EQ(gather(parsed(options, parts)).line, once.line) << text;
     if (once.ids.empty() && !options.only_first) {
       EXPECT_EQ(once.line, text);

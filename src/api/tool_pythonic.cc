@@ -8,6 +8,7 @@
 #include "api/python_literal.h"
 #include "api/tool_json_calls.h"
 #include "api/tool_text.h"
+#include "base/ascii.h"
 #include "base/limits.h"
 
 namespace ingot {
@@ -16,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kMarks = {"<|python_start|>", "<|python_tag|>",
                                                     "<|python_end|>"};
 
-bool is_name_character(char c) {
+bool is_function_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.' || c == '-';
 }
@@ -58,7 +59,7 @@ class PythonicParser final : public ToolParser {
         kept_ += c;
         if (is_blank(c)) return true;
         kept_.pop_back();
-        if (!is_name_character(c)) return give_up();
+        if (!is_function_name_character(c)) return give_up();
         name_.clear();
         state_ = State::kName;
         return false;
@@ -109,7 +110,7 @@ class PythonicParser final : public ToolParser {
   }
 
   bool take_name(char c) {
-    if (is_name_character(c) && name_.size() < limits::kRequestNameBytes) {
+    if (is_function_name_character(c) && name_.size() < limits::kRequestNameBytes) {
       name_ += c;
       kept_ += c;
       return true;

@@ -43,8 +43,4 @@ class ToolText {
   size_t calls_ = 0;
 };
 
-inline bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 }  // namespace ingot

@@ -22,7 +22,7 @@ uint64_t read_field(const std::filesystem::path& path, const std::string& name) 
 }
 
 // A file of one number; none where it is not there, or says "max".
-std::optional<uint64_t> read_number(const std::filesystem::path& path) {
+std::optional<uint64_t> number_in_file(const std::filesystem::path& path) {
   uint64_t value = 0;
   if (std::ifstream(path) >> value) return value;
   return std::nullopt;
@@ -30,8 +30,9 @@ std::optional<uint64_t> read_number(const std::filesystem::path& path) {
 
 std::optional<uint64_t> left_in(const CgroupFolder& folder) {
   const std::filesystem::path& path = folder.path;
-  const auto limit = read_number(path / (folder.is_v2 ? "memory.max" : "memory.limit_in_bytes"));
-  const auto used = read_number(path / (folder.is_v2 ? "memory.current" : "memory.usage_in_bytes"));
+  const auto limit = number_in_file(path / (folder.is_v2 ? "memory.max" : "memory.limit_in_bytes"));
+  const auto used =
+      number_in_file(path / (folder.is_v2 ? "memory.current" : "memory.usage_in_bytes"));
   if (!limit || !used) return std::nullopt;
   const std::string prefix = folder.is_v2 ? "" : "total_";
   const uint64_t cached = read_field(path / "memory.stat", prefix + "inactive_file") +

@@ -11,13 +11,13 @@ constexpr size_t kMostLineBytes = size_t{16} << 10;
 constexpr size_t kMostHeadBytes = size_t{64} << 10;  // of trailers too
 constexpr uint64_t kMostBodyBytes = uint64_t{1} << 40;
 
-char lower(char c) {
+char lower_character(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 std::string lowered(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), lower);
+  std::ranges::transform(out, out.begin(), lower_character);
   return out;
 }
 

@@ -14,9 +14,9 @@ Instant instant(BenchClock::time_point time) {
   return time.time_since_epoch();
 }
 
-class Driver {
+class WorkloadDriver {
  public:
-  Driver(EngineCore& core, const Workload& workload, const RunOptions& options)
+  WorkloadDriver(EngineCore& core, const Workload& workload, const RunOptions& options)
       : core_(core),
         workload_(workload),
         options_(options),
@@ -159,7 +159,7 @@ Result<RunRecord> run_workload(EngineCore& core, const Workload& workload,
         "--ctx-size",
         workload.longest(), core.context());
   }
-  return Driver(core, workload, options).run();
+  return WorkloadDriver(core, workload, options).run();
 }
 
 }  // namespace ingot

@@ -13,19 +13,19 @@ using testing::HasSubstr;
 
 const HttpResponseHead kStream{200, {{"content-type", "text/event-stream"}}};
 
-struct Heard {
+struct HeardAnswer {
   Status status;
   ServeAnswer answer;
 };
 
-Heard hear(const HttpResponseHead& head, std::string_view body, size_t longest_part = 4096) {
+HeardAnswer hear(const HttpResponseHead& head, std::string_view body, size_t longest_part = 4096) {
   ServeAnswerReader reader;
   reader.on_head(head);
   std::mt19937 random(3);
   BenchClock::time_point time;
   feed_cut(body, random, longest_part,
            [&](std::string_view part) { reader.on_body(part, time += std::chrono::seconds(1)); });
-  Heard heard;
+  HeardAnswer heard;
   heard.status = reader.finish(Status::ok(), time);
   heard.answer = reader.take();
   return heard;
@@ -41,7 +41,7 @@ constexpr const char* kCompletion =
 
 TEST(ServeAnswer, CountsTokensAndReadsUsageHoweverItIsCut) {
   for (const size_t longest : {size_t{1}, size_t{2}, size_t{7}, size_t{50}, size_t{4096}}) {
-    const Heard heard = hear(kStream, kCompletion, longest);
+    const HeardAnswer heard = hear(kStream, kCompletion, longest);
     ASSERT_TRUE(heard.status.is_ok()) << heard.status.message();
     EXPECT_EQ(heard.answer.chunks.size(), 3U);  // the empty one is a token in the making
     EXPECT_EQ(heard.answer.text, "one two");
@@ -54,7 +54,7 @@ TEST(ServeAnswer, CountsTokensAndReadsUsageHoweverItIsCut) {
 }
 
 TEST(ServeAnswer, ReadsChatDeltas) {
-  const Heard heard = hear(
+  const HeardAnswer heard = hear(
       kStream,
       "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"},"
       "\"finish_reason\":null}]}\n\n"
@@ -72,7 +72,7 @@ TEST(ServeAnswer, ReadsChatDeltas) {
 }
 
 TEST(ServeAnswer, TakesAWholeAnswerToo) {
-  const Heard heard =
+  const HeardAnswer heard =
       hear({200, {{"content-type", "application/json"}}},
            R"({"choices":[{"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}],
                "usage":{"prompt_tokens":2,"completion_tokens":1}})",
@@ -92,7 +92,7 @@ TEST(ServeAnswer, PassesOnTheServersWords) {
       {"", "HTTP 429: "},
   };
   for (const auto& [body, message] : cases) {
-    const Heard heard = hear({429, {{"retry-after", "2"}}}, body);
+    const HeardAnswer heard = hear({429, {{"retry-after", "2"}}}, body);
     EXPECT_EQ(heard.status.message(), message);
     EXPECT_EQ(heard.answer.retry_after, 2);
     EXPECT_EQ(heard.answer.http_status, 429);

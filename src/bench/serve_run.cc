@@ -18,10 +18,10 @@ double own_cpu_seconds() {
 }
 
 // Callbacks come from HttpClient::run() on the caller's thread.
-class Driver {
+class ServeDriver {
  public:
-  Driver(HttpClient& client, const Workload& workload, const RequestForm& form,
-         const ServeLoad& load)
+  ServeDriver(HttpClient& client, const Workload& workload, const RequestForm& form,
+              const ServeLoad& load)
       : client_(client),
         workload_(workload),
         form_(form),
@@ -57,7 +57,8 @@ class Driver {
 
   class Flight final : public HttpListener {
    public:
-    Flight(Driver& driver, size_t conversation) : driver_(driver), conversation_(conversation) {}
+    Flight(ServeDriver& driver, size_t conversation)
+        : driver_(driver), conversation_(conversation) {}
     void on_head(const HttpResponseHead& head, BenchClock::time_point) override {
       reader_.on_head(head);
     }
@@ -74,7 +75,7 @@ class Driver {
     BenchClock::time_point sent;
 
    private:
-    Driver& driver_;
+    ServeDriver& driver_;
     size_t conversation_;
     ServeAnswerReader reader_;
   };
@@ -193,7 +194,7 @@ class Driver {
 
 ServeRun run_serve(HttpClient& client, const Workload& workload, const RequestForm& form,
                    const ServeLoad& load) {
-  return Driver(client, workload, form, load).run();
+  return ServeDriver(client, workload, form, load).run();
 }
 
 }  // namespace ingot

@@ -8,7 +8,7 @@
 namespace ingot {
 namespace {
 
-Json seconds_json(const Spread& spread) {
+Json gaps_json(const Spread& spread) {
   return {{"p50", spread.p50}, {"p99", spread.p99}, {"max", spread.largest}};
 }
 
@@ -35,9 +35,9 @@ BenchReport stall_report(const std::vector<NamedStall>& runs) {
     plot.series[2].y.push_back(record.gaps.largest * 1e3);
     objects.push_back({{"name", run.name},
                        {"tokens_per_step", record.tokens_per_step},
-                       {"inter_token_seconds", seconds_json(record.gaps)},
-                       {"quiet_inter_token_seconds", seconds_json(record.quiet_gaps)},
-                       {"chunk_seconds", seconds_json(record.chunks)},
+                       {"inter_token_seconds", gaps_json(record.gaps)},
+                       {"quiet_inter_token_seconds", gaps_json(record.quiet_gaps)},
+                       {"chunk_seconds", gaps_json(record.chunks)},
                        {"chunks", record.chunk_count},
                        {"first_token_seconds", record.first_token_seconds}});
   }

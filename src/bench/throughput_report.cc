@@ -9,7 +9,7 @@
 namespace ingot {
 namespace {
 
-struct Figures {
+struct RunFigures {
   RunTotals totals;
   double seconds = 0;
   Spread first_token;
@@ -19,8 +19,8 @@ struct Figures {
   StepTimes shares;    // of the whole run's time
 };
 
-Figures figures_of(const RunRecord& record) {
-  Figures figures;
+RunFigures run_figures(const RunRecord& record) {
+  RunFigures figures;
   figures.totals = totals_of(record);
   figures.seconds = std::max(record.seconds, 1e-9);
   std::vector<double> first_tokens;
@@ -43,7 +43,7 @@ Figures figures_of(const RunRecord& record) {
   return figures;
 }
 
-Json seconds_json(const Spread& spread) {
+Json spread_json(const Spread& spread) {
   return {{"p50", spread.p50},
           {"p90", spread.p90},
           {"p99", spread.p99},
@@ -51,7 +51,7 @@ Json seconds_json(const Spread& spread) {
           {"max", spread.largest}};
 }
 
-Json run_json(const NamedRun& run, const Figures& figures) {
+Json run_json(const NamedRun& run, const RunFigures& figures) {
   const RunTotals& totals = figures.totals;
   const int64_t computed = totals.prompt_tokens - totals.reused_tokens;
   const auto per_second = [&](int64_t count) {
@@ -74,8 +74,8 @@ Json run_json(const NamedRun& run, const Figures& figures) {
           {"reused_prompt_tokens_per_s", per_second(totals.reused_tokens)},
           {"output_tokens_per_s", per_second(totals.output_tokens)},
           {"total_tokens_per_s", per_second(totals.prompt_tokens + totals.output_tokens)},
-          {"first_token_seconds", seconds_json(figures.first_token)},
-          {"inter_token_seconds", seconds_json(figures.gap)},
+          {"first_token_seconds", spread_json(figures.first_token)},
+          {"inter_token_seconds", spread_json(figures.gap)},
           {"preemptions", run.record.preemptions},
           {"cache_waste", {{"mean", run.record.mean_waste}, {"max", run.record.max_waste}}},
           {"step_seconds",
@@ -93,11 +93,11 @@ std::string milliseconds(double seconds) {
   return fmt::format("{:.1f}", seconds * 1e3);
 }
 
-std::string percent(double share) {
+std::string precise_percent(double share) {
   return fmt::format("{:.2f}", share * 100);
 }
 
-TextTable table_of(const std::vector<NamedRun>& runs, const std::vector<Figures>& figures) {
+TextTable table_of(const std::vector<NamedRun>& runs, const std::vector<RunFigures>& figures) {
   TextTable table;
   table.columns.emplace_back("");
   for (const NamedRun& run : runs)
@@ -109,7 +109,7 @@ TextTable table_of(const std::vector<NamedRun>& runs, const std::vector<Figures>
       cells.push_back(cell(runs[i].record, figures[i]));
   };
   using Record = const RunRecord&;
-  using Numbers = const Figures&;
+  using Numbers = const RunFigures&;
   const auto rate = [](auto count, Numbers numbers) {
     return fmt::format("{:.2f}", static_cast<double>(count) / numbers.seconds);
   };
@@ -130,19 +130,21 @@ TextTable table_of(const std::vector<NamedRun>& runs, const std::vector<Figures>
   row("inter-token, p90 ms", [](Record, Numbers n) { return milliseconds(n.gap.p90); });
   row("inter-token, p99 ms", [](Record, Numbers n) { return milliseconds(n.gap.p99); });
   row("prefix reuse, % of reusable", [](Record, Numbers n) {
-    return n.totals.reusable_tokens > 0 ? percent(n.reuse) : std::string("-");
+    return n.totals.reusable_tokens > 0 ? precise_percent(n.reuse) : std::string("-");
   });
   row("preemptions", [](Record r, Numbers) { return fmt::format("{}", r.preemptions); });
-  row("cache waste, mean %", [](Record r, Numbers) { return percent(r.mean_waste); });
-  row("cache waste, max %", [](Record r, Numbers) { return percent(r.max_waste); });
-  row("time to plan, %", [](Record, Numbers n) { return percent(n.shares.plan); });
-  row("time of the forward pass, %", [](Record, Numbers n) { return percent(n.shares.forward); });
-  row("time to sample, %", [](Record, Numbers n) { return percent(n.shares.sample); });
-  row("outside the forward pass, %", [](Record, Numbers n) { return percent(n.outside); });
+  row("cache waste, mean %", [](Record r, Numbers) { return precise_percent(r.mean_waste); });
+  row("cache waste, max %", [](Record r, Numbers) { return precise_percent(r.max_waste); });
+  row("time to plan, %", [](Record, Numbers n) { return precise_percent(n.shares.plan); });
+  row("time of the forward pass, %",
+      [](Record, Numbers n) { return precise_percent(n.shares.forward); });
+  row("time to sample, %", [](Record, Numbers n) { return precise_percent(n.shares.sample); });
+  row("outside the forward pass, %", [](Record, Numbers n) { return precise_percent(n.outside); });
   return table;
 }
 
-std::vector<Plot> plots_of(const std::vector<NamedRun>& runs, const std::vector<Figures>& figures) {
+std::vector<Plot> plots_of(const std::vector<NamedRun>& runs,
+                           const std::vector<RunFigures>& figures) {
   Plot speed{.kind = Plot::Kind::kLines,
              .title = "Throughput",
              .x_label = "requests in flight",
@@ -206,10 +208,10 @@ RunTotals totals_of(const RunRecord& record) {
 }
 
 BenchReport throughput_report(const std::vector<NamedRun>& runs) {
-  std::vector<Figures> figures;
+  std::vector<RunFigures> figures;
   Json objects = Json::array();
   for (const NamedRun& run : runs) {
-    figures.push_back(figures_of(run.record));
+    figures.push_back(run_figures(run.record));
     objects.push_back(run_json(run, figures.back()));
   }
   BenchReport report;

@@ -11,7 +11,7 @@
 namespace ingot {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, WorkloadKind>, 4> kNames = {{
+constexpr std::array<std::pair<std::string_view, WorkloadKind>, 4> kKindNames = {{
     {"random", WorkloadKind::kRandom},
     {"chat", WorkloadKind::kChat},
     {"fewshot", WorkloadKind::kFewShot},
@@ -36,14 +36,14 @@ bool has_prefix(int64_t index, double fraction) {
 }  // namespace
 
 Result<WorkloadKind> parse_workload(std::string_view name) {
-  for (const auto& [known, kind] : kNames)
+  for (const auto& [known, kind] : kKindNames)
     if (name == known) return kind;
   return Status::invalid_argument(
       "--workload is '{}' but must be random, chat, fewshot, shared-prefix or stall", name);
 }
 
 std::string_view to_string(WorkloadKind kind) {
-  for (const auto& [name, known] : kNames)
+  for (const auto& [name, known] : kKindNames)
     if (kind == known) return name;
   return "unknown";
 }

@@ -16,7 +16,7 @@ float signed_delta(bool is_negative) {
   return is_negative ? -kDelta : kDelta;
 }
 
-void write_row(size_t index, float scale, float delta, float* __restrict out) {
+void write_shifted_row(size_t index, float scale, float delta, float* __restrict out) {
   int8_t row[8];
   std::memcpy(row, &kIq1Grid.rows[index], sizeof(row));
   for (size_t i = 0; i < 8; ++i)
@@ -34,7 +34,7 @@ void dequantize(const IQ1_S& block, std::span<float, IQ1_S::kGroup> out) {
     const float delta = signed_delta((group & 0x8000u) != 0);
     for (size_t r = 0; r < 4; ++r) {
       const size_t index = block.codes[4 * g + r] | (((group >> (3 * r)) & 7) << 8);
-      write_row(index, group_scale, delta, out.data() + 32 * g + 8 * r);
+      write_shifted_row(index, group_scale, delta, out.data() + 32 * g + 8 * r);
     }
   }
 }
@@ -49,8 +49,9 @@ void dequantize(const IQ1_M& block, std::span<float, IQ1_M::kGroup> out) {
     const size_t g = r / 2;
     const int group_scale = (block.group_scales[g / 4] >> (3 * (g % 4))) & 7;
     const unsigned nibble = (block.high_bits[r / 2] >> (4 * (r % 2))) & 0xFu;
-    write_row(block.codes[r] | ((nibble & 7) << 8), scale * static_cast<float>(2 * group_scale + 1),
-              signed_delta((nibble & 8) != 0), out.data() + 8 * r);
+    write_shifted_row(block.codes[r] | ((nibble & 7) << 8),
+                      scale * static_cast<float>(2 * group_scale + 1),
+                      signed_delta((nibble & 8) != 0), out.data() + 8 * r);
   }
 }
 

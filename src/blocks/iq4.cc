@@ -12,7 +12,7 @@ const int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
 namespace {
 
 // 32 elements from 16 bytes. There are half as many levels as elements: scale those, then look up.
-void write_group(const uint8_t* __restrict codes, float scale, float* __restrict out) {
+void write_levels(const uint8_t* __restrict codes, float scale, float* __restrict out) {
   float levels[16];
   for (size_t i = 0; i < 16; ++i)
     levels[i] = scale * static_cast<float>(kIq4Levels[i]);
@@ -25,7 +25,7 @@ void write_group(const uint8_t* __restrict codes, float scale, float* __restrict
 }  // namespace
 
 void dequantize(const IQ4_NL& block, std::span<float, IQ4_NL::kGroup> out) {
-  write_group(block.codes, to_float(block.scale), out.data());
+  write_levels(block.codes, to_float(block.scale), out.data());
 }
 
 void dequantize(const IQ4_XS& block, std::span<float, IQ4_XS::kGroup> out) {
@@ -34,7 +34,8 @@ void dequantize(const IQ4_XS& block, std::span<float, IQ4_XS::kGroup> out) {
     const int low = (block.scales_low[g / 2] >> (4 * (g % 2))) & 0xF;
     const int high = (block.scales_high >> (2 * g)) & 3;
     const int group_scale = (low | (high << 4)) - 32;
-    write_group(block.codes + 16 * g, scale * static_cast<float>(group_scale), out.data() + 32 * g);
+    write_levels(block.codes + 16 * g, scale * static_cast<float>(group_scale),
+                 out.data() + 32 * g);
   }
 }
 

@@ -15,7 +15,7 @@ constexpr int8_t kDoubledE2M1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4,
 // N bytes: low nibbles are the first N elements, high nibbles the next N. Scaling the sixteen
 // levels once leaves a lookup per element.
 template <size_t N>
-void write_group(const uint8_t* __restrict codes, float half_scale, float* __restrict out) {
+void write_fp4_group(const uint8_t* __restrict codes, float half_scale, float* __restrict out) {
   float levels[16];
   for (size_t i = 0; i < 16; ++i)
     levels[i] = half_scale * static_cast<float>(kDoubledE2M1[i]);
@@ -45,12 +45,12 @@ float half_of(Float8E4M3 scale) {
 }  // namespace
 
 void dequantize(const MXFP4& block, std::span<float, MXFP4::kGroup> out) {
-  write_group<MXFP4::kGroup / 2>(block.codes, half_of(block.scale), out.data());
+  write_fp4_group<MXFP4::kGroup / 2>(block.codes, half_of(block.scale), out.data());
 }
 
 void dequantize(const NVFP4& block, std::span<float, NVFP4::kGroup> out) {
   for (size_t g = 0; g < NVFP4::kGroup / 16; ++g) {
-    write_group<8>(block.codes + 8 * g, half_of(block.group_scales[g]), out.data() + 16 * g);
+    write_fp4_group<8>(block.codes + 8 * g, half_of(block.group_scales[g]), out.data() + 16 * g);
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kInterruptedExitCode = 130;  // as a shell's for SIGINT
 
-constexpr const char* kFooter =
+constexpr const char* kAppFooter =
     R"(MODEL is a GGUF file, a folder with safetensors, or `default`, the small model inside this program.
 
 Examples:
@@ -68,7 +68,7 @@ int exit_code(const Status& status) {
 
 CommandLine::CommandLine()
     : app_("ingot: run language models from their files, on this machine.", "ingot") {
-  app_.footer(kFooter);
+  app_.footer(kAppFooter);
   app_.require_subcommand(0, 1);
   app_.set_version_flag("--version", version_text, "Version, kernel targets and processor");
   const auto formatter = std::make_shared<HelpFormatter>();

@@ -7,7 +7,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kBenchFooter = R"(Examples:
   ingot bench serve --base-url http://127.0.0.1:8080 --max-concurrency 8
   ingot bench throughput model.gguf --workload chat
   ingot bench latency model.gguf -p 512 -n 64 -b 1,2,4,8
@@ -19,7 +19,7 @@ class BenchCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("bench", "Measure how fast servers, requests, model and kernels are");
-    command->footer(kFooter);
+    command->footer(kBenchFooter);
     command->require_subcommand(1);
     for (const auto make : {make_bench_serve_command, make_bench_throughput_command,
                             make_bench_latency_command, make_bench_kernels_command}) {

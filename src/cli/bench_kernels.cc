@@ -13,7 +13,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchKernelsFooter =
     R"(First what the machine can do: read bandwidth by threads and size of pages, multiplies and adds by
 kind and instruction set. Then each kernel, as shares of that. NAME narrows the list to kernels with it
 in their names; the scalar references, which are slow, run only when asked for by name. One thread is
@@ -32,7 +32,7 @@ class BenchKernelsCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("kernels", "Measure each kernel of this machine");
-    command->footer(kFooter);
+    command->footer(kBenchKernelsFooter);
     command->add_option("NAME", options_.part, "A part of the kernels' names")->type_name("");
     command
         ->add_option("-t,--threads", threads_, "Threads to compute with (0: all cores we may use)")

@@ -11,7 +11,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchLatencyFooter =
     R"(Every combination of the lists is measured, the model alone: no scheduling, no sampling. A depth is
 how many tokens each sequence already holds. "% of floor" is the least time in which this machine could
 read the weights, keys and values over the time it took: 100 % is perfect where reading is the limit.
@@ -28,7 +28,7 @@ class BenchLatencyCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("latency", "Measure prompts and generation by batch size and depth");
-    command->footer(kFooter);
+    command->footer(kBenchLatencyFooter);
     add_model_flags(*command, model_);
     add_random_flag(*command, model_);
     command->remove_option(command->get_option("--ctx-size"));  // follows from depths and lengths

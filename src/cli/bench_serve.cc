@@ -17,7 +17,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchServeFooter =
     R"(Workloads (the same --seed makes the same requests; docs/benchmarking.md says what each number means):
   random         independent prompts, a part of which may share a prefix
   chat           8 users x 6 turns over one system prompt; a turn repeats the whole history
@@ -43,7 +43,7 @@ class BenchServeCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("serve", "Measure a server under load: latency, speed, goodput");
-    command->footer(kFooter);
+    command->footer(kBenchServeFooter);
     add_bench_serve_flags(*command, flags_);
     add_bench_output_flags(*command, output_);
     return command;

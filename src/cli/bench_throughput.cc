@@ -15,7 +15,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchThroughputFooter =
     R"(Workloads (random token ids; the same --seed makes the same requests):
   random         independent prompts, a part of which may share a prefix
   chat           8 users x 6 turns over one system prompt; a turn repeats the whole history
@@ -41,7 +41,7 @@ class BenchThroughputCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("throughput", "Measure many requests at once: speed, latency, reuse");
-    command->footer(kFooter);
+    command->footer(kBenchThroughputFooter);
     add_model_flags(*command, model_);
     add_random_flag(*command, model_);
     add_workload_flags(*command, workload_);

@@ -23,7 +23,7 @@ struct ChatCommand {
   Handler handler;
 };
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_argument(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
@@ -59,7 +59,7 @@ Result<ChatStep> set_parameter(std::string_view argument, ChatState& state) {
   if (space == std::string_view::npos)
     return Status::invalid_argument("write it as /set PARAM VALUE; /show lists the parameters");
   const std::string_view name = argument.substr(0, space);
-  const std::string_view value = trimmed(argument.substr(space + 1));
+  const std::string_view value = trimmed_argument(argument.substr(space + 1));
   if (name != "max_tokens" && name != "max-tokens") {
     INGOT_TRY(set_sampling(state.session.options().sampling, name, value));
     return ChatStep::kNext;
@@ -171,7 +171,7 @@ Result<ChatStep> run_chat_command(std::string_view message, ChatState& state) {
   const auto* found = std::ranges::find(kCommands, name, &ChatCommand::name);
   if (found == kCommands.end())
     return Status::invalid_argument("there is no command {}; /help lists them", name);
-  return found->handler(trimmed(message.substr(space)), state);
+  return found->handler(trimmed_argument(message.substr(space)), state);
 }
 
 }  // namespace ingot

@@ -8,7 +8,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kCompletionFooter = R"(Examples:
   source <(ingot completion bash)
   ingot completion zsh > ~/.zfunc/_ingot
   ingot completion fish > ~/.config/fish/completions/ingot.fish)";
@@ -17,7 +17,7 @@ class CompletionCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("completion", "Print a completion script for a shell");
-    command->footer(kFooter);
+    command->footer(kCompletionFooter);
     command->add_option("SHELL", shell_, "bash, zsh or fish")
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish"}))

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
@@ -22,7 +22,7 @@ bool is_key_character(char c) {
 }
 
 bool is_rest_empty(std::string_view text) {
-  text = trimmed(text);
+  text = without_blanks(text);
   return text.empty() || text.front() == '#';
 }
 
@@ -75,7 +75,7 @@ Result<std::string> take_value(std::string_view& text, std::string_view ends) {
     if (is_comment) break;
     ++end;
   }
-  const std::string_view value = trimmed(text.substr(0, end));
+  const std::string_view value = without_blanks(text.substr(0, end));
   text.remove_prefix(end);
   // The rest of YAML and TOML: what could mean something else than its letters is not guessed at.
   if (value.empty() || value == "null" || value == "~")
@@ -109,7 +109,7 @@ class ConfigReader {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (is_rest_empty(line) || (settings_.empty() && line == "---")) return Status::ok();
     const bool is_indented = kBlanks.find(line.front()) != std::string_view::npos;
-    std::string_view text = trimmed(line);
+    std::string_view text = without_blanks(line);
     if (text == "-" || text.starts_with("- ")) return read_item(text.substr(1));
     if (is_indented)
       return Status::invalid_data("only the items of a list are indented: '  - value'");
@@ -134,11 +134,11 @@ class ConfigReader {
     const size_t size =
         static_cast<size_t>(std::ranges::find_if_not(text, is_key_character) - text.begin());
     ConfigSetting setting{.key = std::string(text.substr(0, size)), .line = number};
-    std::string_view rest = trimmed(text.substr(size));
+    std::string_view rest = without_blanks(text.substr(size));
     const bool is_yaml = rest == ":" || rest.starts_with(": ") || rest.starts_with(":\t");
     if (size == 0 || (!is_yaml && !rest.starts_with('=')))
       return Status::invalid_data("a line is 'key: value' or 'key = value'");
-    rest = trimmed(rest.substr(1));
+    rest = without_blanks(rest.substr(1));
     if (!keys_.insert(setting.key).second)
       return Status::invalid_data("'{}' stands twice", setting.key);
     if (is_yaml && is_rest_empty(rest)) {

@@ -16,7 +16,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kConvertFooter =
     R"(OUT ending in .gguf is written as GGUF, anything else as a folder of safetensors; --to says
 otherwise. Types stay as they are unless --outtype changes them; GPTQ, AWQ and MXFP4 weights become
 GGUF blocks of exactly the same values where there are such. The output appears when it is complete;
@@ -33,7 +33,7 @@ class ConvertCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("convert", "Convert between GGUF and safetensors");
-    command->footer(kFooter);
+    command->footer(kConvertFooter);
     command->add_option("MODEL", model_, "GGUF file, folder, or `default`")->required();
     command->add_option("-o,--output", output_, "What to write")->required()->type_name("OUT");
     command->add_option("--to", container_, "gguf or safetensors (by OUT's name)")

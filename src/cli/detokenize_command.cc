@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kDetokenizeFooter =
     R"(Ids stand on the command line or on standard input, separated by spaces or commas, as a JSON
 array, or as the object that `tokenize --json` prints. The text is printed with no line break of
 its own.
@@ -25,7 +25,7 @@ class DetokenizeCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("detokenize", "Turn token ids into text");
-    command->footer(kFooter);
+    command->footer(kDetokenizeFooter);
     add_model_argument(*command, model_);
     command->add_option("IDS", words_, "Token ids (default: standard input)")->type_name("");
     command->add_option("--ids", ids_, "Token ids as one argument: 1,5,9")->type_name("IDS");

@@ -15,7 +15,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kEvalFooter =
     R"(Several measures may be asked for at once. docs/evaluation.md has the protocols and task formats.
 
 Examples:
@@ -33,7 +33,7 @@ class EvalCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
         "eval", "Measure quality: perplexity, divergence from a reference, tasks");
-    command->footer(kFooter);
+    command->footer(kEvalFooter);
     add_model_flags(*command, model_);
     command->add_option("--perplexity", texts_, "Texts to predict; - is standard input")
         ->type_name("FILE")

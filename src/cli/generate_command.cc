@@ -23,7 +23,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kGenerateFooter = R"(Examples:
   ingot generate -p "Once upon a time" -n 100
   ingot generate model.gguf --chat -p "What is a heap?" --temp 0
   ingot generate folder --prompt-ids 1,5,9 -n 24 --temp 0 --ignore-eos --json
@@ -35,7 +35,7 @@ class GenerateCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("generate", "Continue one prompt, or answer a file of requests");
-    command->footer(kFooter);
+    command->footer(kGenerateFooter);
     add_model_flags(*command, model_);
     add_prompt_flags(*command, prompt_);
     command

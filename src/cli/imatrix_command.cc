@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kImatrixFooter =
     R"(Writes what llama.cpp's tools read and write under this name (GGUF), for
 'ingot quantize --imatrix FILE' and for llama-quantize. A GGUF type can also be calibrated on the
 way: 'ingot quantize --calibration TEXT'.
@@ -26,7 +26,7 @@ class ImatrixCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("imatrix", "Measure which columns of a model's weights matter");
-    command->footer(kFooter);
+    command->footer(kImatrixFooter);
     add_model_argument(*command, model_);
     command->add_option("-o,--output", output_, "The file to write")->required()->type_name("FILE");
     command

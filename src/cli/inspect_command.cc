@@ -15,7 +15,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kInspectFooter =
     R"(Reads headers only, so it is quick for any size, and works for architectures that cannot be run;
 --outliers and --sensitivity run the model over some text.
 Without --summary, --metadata or --tensors it prints all three.
@@ -30,7 +30,7 @@ class InspectCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("inspect", "Show what is in a checkpoint");
-    command->footer(kFooter);
+    command->footer(kInspectFooter);
     add_model_argument(*command, model_);
     command->add_flag("--summary", summary_, "Architecture, parameters, types and memory");
     command->add_flag("--metadata", metadata_, "The file's key-values, or config.json");

@@ -19,7 +19,7 @@
 namespace ingot {
 namespace {
 
-int terminal_columns() {
+int stdout_columns() {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return 80;
   return size.ws_col;
@@ -244,8 +244,7 @@ void LineEditor::step_history(int direction) {
 }
 
 void LineEditor::redraw(std::string_view prompt) {
-  const ScreenText screen =
-      layout_line(prompt, buffer_.text(), buffer_.cursor(), terminal_columns());
+  const ScreenText screen = layout_line(prompt, buffer_.text(), buffer_.cursor(), stdout_columns());
   std::string out = cursor_row_ > 0 ? fmt::format("\r\x1b[{}A\x1b[J", cursor_row_) : "\r\x1b[J";
   out += screen.bytes;
   if (screen.rows > screen.cursor_row)

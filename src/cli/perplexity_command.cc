@@ -14,7 +14,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kPerplexityFooter =
     R"(The text is cut into chunks of --ctx-size tokens (512), each begins with bos where the model has one,
 and the second half of each is scored: the numbers compare with llama-perplexity's. Spelled-out
 special tokens count as plain text, as they do there. --window-all scores every token of windows of
@@ -29,7 +29,7 @@ class PerplexityCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("perplexity", "Measure how well a model predicts a text");
-    command->footer(kFooter);
+    command->footer(kPerplexityFooter);
     add_model_flags(*command, model_);
     command->add_option("-f,--file", file_, "The text; - is standard input")
         ->required()

@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{300};
 constexpr std::chrono::milliseconds kBetweenDraws{50};
 
-int terminal_columns() {
+int stderr_columns() {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
@@ -63,7 +63,7 @@ void ProgressBar::update(double fraction) {
   last_draw_ = now;
   is_shown_ = true;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  write_stderr("\r\x1b[K" + render_bar(label_, fraction, elapsed, terminal_columns()));
+  write_stderr("\r\x1b[K" + render_bar(label_, fraction, elapsed, stderr_columns()));
 }
 
 void ProgressBar::finish() {

@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kQuantizeFooter =
     R"(Methods that write safetensors, which transformers and vLLM load:
   rtn          round to nearest, 4 or 8 bits in groups (compressed-tensors, GPTQ or AWQ files)
   gptq         rounds columns one after the other, each correcting those before (GPTQ files)
@@ -41,7 +41,7 @@ class QuantizeCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("quantize", "Make a smaller checkpoint of a model");
-    command->footer(fmt::format(kFooter, mixture_table()));
+    command->footer(fmt::format(kQuantizeFooter, mixture_table()));
     command->add_option("model", job_.model, "A .gguf file, or a folder with safetensors")
         ->required()
         ->type_name("MODEL");

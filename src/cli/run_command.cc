@@ -19,7 +19,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     R"(Inside: /help lists the commands, Ctrl-C stops an answer, Ctrl-D leaves. Where standard input is no
 terminal, each line is a message.
 
@@ -33,7 +33,7 @@ class RunCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("run", "Chat with a model in the terminal");
-    command->footer(kFooter);
+    command->footer(kRunFooter);
     add_model_flags(*command, model_);
     prompt_option_ =
         command->add_option("-p,--prompt", prompt_, "Ask this once, print the answer, leave")

@@ -16,7 +16,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kServeFooter =
     R"(The first Ctrl-C (or SIGTERM) lets running answers finish, the second stops at once.
 
 Examples:
@@ -30,7 +30,7 @@ class ServeCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     command_ = app.add_subcommand("serve", "Serve a model over HTTP (OpenAI's API)");
-    command_->footer(kFooter);
+    command_->footer(kServeFooter);
     add_model_flags(*command_, model_, "info");
     add_engine_flags(*command_, engine_);
     add_serve_flags(*command_, serve_);

@@ -14,7 +14,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTemplateFooter =
     R"(The prompt is printed exactly, with no line break of its own. Exit code 1: the template refuses
 these messages; 2: anything else went wrong.
 
@@ -35,7 +35,7 @@ class TemplateCommand : public Command {
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("template", "Render messages with a model's chat template");
-    command->footer(kFooter);
+    command->footer(kTemplateFooter);
     add_model_argument(*command, model_);
     command
         ->add_option("-m,--messages", messages_,

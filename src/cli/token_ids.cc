@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kSeparators = " \t\r\n,";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_space(std::string_view text) {
   const size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
 
 // The list inside {"ids": [...]} (what `tokenize --json` prints) or inside [...].
 std::string_view list_inside(std::string_view text) {
-  text = trimmed(text);
+  text = without_space(text);
   if (text.starts_with('{')) {
     const size_t key = text.find("\"ids\"");
     if (key == std::string_view::npos) return text;

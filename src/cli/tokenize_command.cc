@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTokenizeFooter =
     R"(The text is taken byte for byte: `echo` adds a line break, `printf %s` does not.
 
 Examples:
@@ -24,7 +24,7 @@ class TokenizeCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids");
-    command->footer(kFooter);
+    command->footer(kTokenizeFooter);
     add_model_argument(*command, model_);
     CLI::Option* text = command->add_option("--text", text_, "The text (default: standard input)")
                             ->type_name("TEXT");

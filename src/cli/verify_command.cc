@@ -17,7 +17,7 @@
 namespace ingot {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kVerifyFooter =
     R"(Reads every byte: structure, index and shards, every weight the architecture needs with its shape,
 NaN and infinite values. --against compares tensor by tensor, also GGUF with safetensors. The exit
 code is 0 when all is well, else 1.
@@ -38,7 +38,7 @@ class VerifyCommand : public Command {
  public:
   CLI::App* add_to(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("verify", "Check that a checkpoint is whole and sound");
-    command->footer(kFooter);
+    command->footer(kVerifyFooter);
     add_model_argument(*command, model_);
     command->add_option("--against", against_, "Compare with this model")->type_name("MODEL");
     command

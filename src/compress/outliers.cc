@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kOutlierRatio = 10;
 constexpr size_t kTopColumns = 5;
-constexpr int64_t kSampleRows = 128;
+constexpr int64_t kOutlierRows = 128;
 
 // Sums of powers, for the kurtosis.
 struct Moments {
@@ -65,7 +65,7 @@ WeightRange describe(const LayerModule& module, std::span<const float> weights, 
     squares += static_cast<double>(weight) * static_cast<double>(weight);
   }
   result.rms = std::sqrt(squares / static_cast<double>(weights.size()));
-  const int64_t wanted = std::min(module.rows, kSampleRows);
+  const int64_t wanted = std::min(module.rows, kOutlierRows);
   const auto cols = static_cast<size_t>(module.cols);
   for (size_t t = 0; t < kErrorTypes.size(); ++t) {
     const Layout layout = fit_layout(kErrorTypes[t], module.cols);

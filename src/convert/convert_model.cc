@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Either container, as one.
-struct Target {
+struct ConvertTarget {
   std::vector<SourceTensor> tensors;
   std::vector<std::string> notes;
   GgufKeyValues values;
@@ -23,8 +23,9 @@ struct Target {
   std::vector<SideFile> files;
 };
 
-Result<Target> plan_target(std::shared_ptr<const Checkpoint> input, const ConvertOptions& options) {
-  Target target;
+Result<ConvertTarget> plan_target(std::shared_ptr<const Checkpoint> input,
+                                  const ConvertOptions& options) {
+  ConvertTarget target;
   if (options.to_gguf) {
     INGOT_TRY(GgufPlan plan, plan_gguf(std::move(input), options.adapter));
     target.tensors = std::move(plan.tensors);
@@ -96,7 +97,7 @@ Result<ConvertReport> convert_model(std::shared_ptr<const Checkpoint> input,
                                     const ConvertOptions& options,
                                     const ConvertProgress& progress) {
   INGOT_TRY(check_apart(options));
-  INGOT_TRY(Target target, plan_target(input, options));
+  INGOT_TRY(ConvertTarget target, plan_target(input, options));
   const CastChoice choice = choose_casts(target.tensors, options.type, options.to_gguf);
   INGOT_TRY(check_exact(choice, options));
   ConvertReport report;

@@ -9,7 +9,7 @@
 namespace ingot {
 namespace {
 
-const AttentionSpec& attention_of(const LayerSpec& layer) {
+const AttentionSpec& layer_attention(const LayerSpec& layer) {
   return std::get<AttentionSpec>(layer.mixer);
 }
 
@@ -96,7 +96,7 @@ void set_rope(const ModelSpec& spec, KeyWriter& keys) {
 }
 
 void set_attention(const ModelSpec& spec, const std::set<GgufExtra>& extras, KeyWriter& keys) {
-  const AttentionSpec& first = attention_of(spec.layers.front());
+  const AttentionSpec& first = layer_attention(spec.layers.front());
   if (spec.hidden != first.heads * first.key_dim || first.key_dim != first.value_dim) {
     keys.integer("attention.key_length", first.key_dim);
     keys.integer("attention.value_length", first.value_dim);
@@ -109,9 +109,9 @@ void set_attention(const ModelSpec& spec, const std::set<GgufExtra>& extras, Key
   std::vector<bool> turns;
   int64_t window = 0;
   for (const LayerSpec& layer : spec.layers) {
-    window = std::max(window, attention_of(layer).window);
-    slides.push_back(attention_of(layer).window > 0);
-    turns.push_back(attention_of(layer).rope >= 0);
+    window = std::max(window, layer_attention(layer).window);
+    slides.push_back(layer_attention(layer).window > 0);
+    turns.push_back(layer_attention(layer).rope >= 0);
   }
   if (window > 0) keys.integer("attention.sliding_window", window);
   if (extras.contains(GgufExtra::kWindowPattern))
@@ -122,7 +122,7 @@ void set_attention(const ModelSpec& spec, const std::set<GgufExtra>& extras, Key
 // What only some architectures have keys for.
 void set_family(const ModelSpec& spec, KeyWriter& keys) {
   const std::string_view arch = keys.architecture();
-  const AttentionSpec& attention = attention_of(spec.layers.front());
+  const AttentionSpec& attention = layer_attention(spec.layers.front());
   if (arch == "gptneox")
     keys.flag("use_parallel_residual", spec.layers.front().form == BlockForm::kParallel);
   if (arch == "command-r" || arch == "cohere2") keys.number("logit_scale", spec.logit_scale);
@@ -143,7 +143,7 @@ bool is_close(double a, double b) {
 
 // The rope a layer turns by; null for none.
 const RopeSpec* rope_of(const ModelSpec& spec, const LayerSpec& layer) {
-  const int rope = attention_of(layer).rope;
+  const int rope = layer_attention(layer).rope;
   return rope < 0 ? nullptr : &spec.ropes[static_cast<size_t>(rope)];
 }
 
@@ -180,8 +180,8 @@ std::optional<SpecDifference> compare_layers(const ModelSpec& wanted, const Mode
                                              size_t index) {
   const LayerSpec& a = wanted.layers[index];
   const LayerSpec& b = found.layers[index];
-  const AttentionSpec& p = attention_of(a);
-  const AttentionSpec& q = attention_of(b);
+  const AttentionSpec& p = layer_attention(a);
+  const AttentionSpec& q = layer_attention(b);
   if (a.form != b.form || a.has_mixer_norm != b.has_mixer_norm ||
       a.has_mixer_post_norm != b.has_mixer_post_norm || a.has_ffn_norm != b.has_ffn_norm ||
       a.has_ffn_post_norm != b.has_ffn_post_norm)
@@ -226,9 +226,9 @@ void set_model_keys(const ModelSpec& spec, std::string_view architecture,
   keys.per_layer("feed_forward_length", spec,
                  [](const LayerSpec& layer) { return std::get<DenseFfnSpec>(layer.ffn).hidden; });
   keys.per_layer("attention.head_count", spec,
-                 [](const LayerSpec& layer) { return attention_of(layer).heads; });
+                 [](const LayerSpec& layer) { return layer_attention(layer).heads; });
   keys.per_layer("attention.head_count_kv", spec,
-                 [](const LayerSpec& layer) { return attention_of(layer).kv_heads; });
+                 [](const LayerSpec& layer) { return layer_attention(layer).kv_heads; });
   keys.number(spec.norm.kind == NormKind::kRms ? "attention.layer_norm_rms_epsilon"
                                                : "attention.layer_norm_epsilon",
               spec.norm.eps);

@@ -30,9 +30,9 @@ constexpr Named kMatrices[] = {
 
 NamedKind kind_of_gguf_name(std::string_view name) {
   NamedKind found;
-  constexpr std::string_view kBlock = "blk.";
-  if (name.starts_with(kBlock)) {
-    name.remove_prefix(kBlock.size());
+  constexpr std::string_view kBlockPrefix = "blk.";
+  if (name.starts_with(kBlockPrefix)) {
+    name.remove_prefix(kBlockPrefix.size());
     const auto end = std::from_chars(name.data(), name.data() + name.size(), found.layer);
     name.remove_prefix(static_cast<size_t>(end.ptr - name.data()));
     if (name.starts_with('.')) name.remove_prefix(1);

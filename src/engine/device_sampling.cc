@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "engine/sampler_stages.h"
+
 namespace ingot {
 namespace {
 
@@ -38,10 +40,6 @@ std::optional<Place> place_of(SamplerStage stage, const SamplingParams& params) 
       return if_on(params.temperature != 1, Place::kAnywhere);
   }
   return Place::kNowhere;
-}
-
-bool is_cut(SamplerStage stage) {
-  return stage != SamplerStage::kPenalties && stage != SamplerStage::kDry;
 }
 
 // The factor that Candidates would have after the temperature.

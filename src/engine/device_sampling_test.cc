@@ -11,10 +11,10 @@
 #include <numeric>
 #include <random>
 
+#include "engine/sampler_candidates.h"
+
 namespace ingot {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The contract of RowSampling, as plainly as can be.
 TokenId choose(const RowSampling& row, std::vector<float> logits) {

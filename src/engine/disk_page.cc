@@ -16,7 +16,7 @@ constexpr std::string_view kMagic = "INGOTKVP";
 constexpr uint32_t kVersion = 1;
 
 template <class T>
-void append(std::vector<std::byte>& to, const T& value) {
+void append_value(std::vector<std::byte>& to, const T& value) {
   const auto bytes = std::as_bytes(std::span(&value, 1));
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
@@ -79,24 +79,24 @@ std::vector<std::byte> write_disk_page_header(const DiskPageHeader& header) {
   std::vector<std::byte> bytes;
   bytes.reserve(disk_page_header_bytes(header));
   for (const char letter : kMagic)
-    append(bytes, letter);
-  append(bytes, kVersion);
-  append(bytes, header.page.id.group);
-  append(bytes, header.fingerprint);
-  append(bytes, header.page.space.bytes);
-  append(bytes, header.page.parent.bytes);
-  append(bytes, header.page.id.key.bytes);
-  append(bytes, header.payload_bytes);
-  append(bytes, header.payload_checksum);
-  append(bytes, header.page_tokens);
-  append(bytes, static_cast<uint32_t>(header.page.tokens.size()));
-  append(bytes, static_cast<uint32_t>(header.layout.size()));
+    append_value(bytes, letter);
+  append_value(bytes, kVersion);
+  append_value(bytes, header.page.id.group);
+  append_value(bytes, header.fingerprint);
+  append_value(bytes, header.page.space.bytes);
+  append_value(bytes, header.page.parent.bytes);
+  append_value(bytes, header.page.id.key.bytes);
+  append_value(bytes, header.payload_bytes);
+  append_value(bytes, header.payload_checksum);
+  append_value(bytes, header.page_tokens);
+  append_value(bytes, static_cast<uint32_t>(header.page.tokens.size()));
+  append_value(bytes, static_cast<uint32_t>(header.layout.size()));
   bytes.resize(kDiskPageFixedBytes);  // reserved, zero
   for (const TokenId token : header.page.tokens)
-    append(bytes, token);
+    append_value(bytes, token);
   const auto layout = std::as_bytes(std::span(header.layout));
   bytes.insert(bytes.end(), layout.begin(), layout.end());
-  append(bytes, checksum64(bytes));
+  append_value(bytes, checksum64(bytes));
   INGOT_CHECK(bytes.size() == disk_page_header_bytes(header));
   return bytes;
 }

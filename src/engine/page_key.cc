@@ -51,7 +51,7 @@ void add_block(Words& hash, const uint8_t* block) {
     hash[i] += sums[i];
 }
 
-void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
+void append_bytes(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
@@ -86,17 +86,17 @@ PageKey namespace_key(const PrefixNamespace& space) {
   constexpr std::string_view kPurpose = "ingot prefix namespace 1";
   std::vector<std::byte> text;
   text.reserve(kPurpose.size() + sizeof(space.rope_class) + space.salt.size());
-  append(text, std::as_bytes(std::span(kPurpose)));
-  append(text, std::as_bytes(std::span(&space.rope_class, 1)));
-  append(text, std::as_bytes(std::span(space.salt)));
+  append_bytes(text, std::as_bytes(std::span(kPurpose)));
+  append_bytes(text, std::as_bytes(std::span(&space.rope_class, 1)));
+  append_bytes(text, std::as_bytes(std::span(space.salt)));
   return sha256(text);
 }
 
 PageKey child_key(const PageKey& parent, std::span<const TokenId> tokens) {
   std::vector<std::byte> text;
   text.reserve(parent.bytes.size() + tokens.size_bytes());
-  append(text, std::as_bytes(std::span(parent.bytes)));
-  append(text, std::as_bytes(tokens));
+  append_bytes(text, std::as_bytes(std::span(parent.bytes)));
+  append_bytes(text, std::as_bytes(tokens));
   return sha256(text);
 }
 

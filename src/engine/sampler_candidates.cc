@@ -11,7 +11,6 @@
 namespace ingot {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr size_t kSortDirectly = 1024;  // keys; more are first put into buckets
 constexpr size_t kBuckets = 2048;
 constexpr float kWidest = 1e30F;  // range of keys in buckets

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "model/batch.h"
 
 namespace ingot {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Keep keys above `key`, and of those equal to it the first `ties` (in the order of their ids).
 struct Cut {

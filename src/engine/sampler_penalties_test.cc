@@ -10,11 +10,12 @@
 #include <map>
 #include <random>
 
+#include "engine/sampler_candidates.h"
+
 namespace ingot {
 namespace {
 
 using Ids = std::vector<TokenId>;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The logits after one of the stages.
 template <class Stage>

@@ -9,8 +9,7 @@
 namespace ingot {
 namespace {
 
-constexpr double kGreedyBelow = 1e-5;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr double kLeastTemperature = 1e-5;
 
 // In nats, of the distribution as it stands.
 double entropy(const WeightSums& sums) {
@@ -18,6 +17,10 @@ double entropy(const WeightSums& sums) {
 }
 
 }  // namespace
+
+bool is_cut(SamplerStage stage) {
+  return stage != SamplerStage::kPenalties && stage != SamplerStage::kDry;
+}
 
 void cut_top_n_sigma(float sigmas, Candidates& candidates) {
   if (sigmas <= 0 || candidates.size() < 2) return;
@@ -91,7 +94,7 @@ void apply_temperature(const SamplingParams& params, Candidates& candidates) {
     temperature =
         low + (high - low) * std::pow(share, static_cast<double>(params.dynatemp_exponent));
   }
-  if (temperature < kGreedyBelow) {
+  if (temperature < kLeastTemperature) {
     candidates.keep({candidates.top(), 1});
   } else if (temperature != 1) {
     candidates.multiply_scale(1 / temperature);

@@ -8,6 +8,9 @@
 
 namespace ingot {
 
+// Whether greedy rows can go without it: all but those that change which token is the likeliest.
+bool is_cut(SamplerStage stage);
+
 void cut_top_n_sigma(float sigmas, Candidates& candidates);
 void cut_top_k(int32_t count, Candidates& candidates);
 void cut_typical_p(float share, std::vector<float>& keys, Candidates& candidates);

@@ -11,8 +11,6 @@
 namespace ingot {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 template <class T>
 void sort_unique(std::vector<T>& list) {
   std::ranges::sort(list);
@@ -27,10 +25,6 @@ std::shared_ptr<const SamplingParams> prepare(SamplingParams params) {
 }
 
 // Greedy and mirostat choose in their own way: of the stages, only those before the cuts matter.
-bool is_cut(SamplerStage stage) {
-  return stage != SamplerStage::kPenalties && stage != SamplerStage::kDry;
-}
-
 }  // namespace
 
 Sampler::Sampler(SamplingParams params, uint32_t choice)

@@ -6,11 +6,12 @@
 #include <functional>
 #include <limits>
 
+#include "engine/sampler_candidates.h"
+
 namespace ingot {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST(SamplingParams, OutOfRangeNamesTheField) {
   struct Case {

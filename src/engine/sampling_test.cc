@@ -9,11 +9,10 @@
 #include <random>
 
 #include "engine/random.h"
+#include "engine/sampler_candidates.h"
 
 namespace ingot {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TokenId draw(const SamplingParams& params, const std::vector<float>& logits, uint64_t position = 0,
              const std::vector<TokenId>& history = {}) {

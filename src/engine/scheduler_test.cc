@@ -60,25 +60,25 @@ class SchedulerTest : public ::testing::Test {
   int64_t now_ = 0;
 };
 
-using Ids = std::vector<SequenceId>;
+using SequenceIds = std::vector<SequenceId>;
 
 TEST_F(SchedulerTest, APausedSequenceStandsStillAndKeepsItsPages) {
   make(/*pages=*/20);
   const SequenceId a = add(6, 20);
   const SequenceId b = add(6, 20);
-  EXPECT_EQ(step(), (Ids{a, b}));
+  EXPECT_EQ(step(), (SequenceIds{a, b}));
   scheduler_->pause(at(a));
-  EXPECT_EQ(step(), Ids{b});
+  EXPECT_EQ(step(), SequenceIds{b});
   EXPECT_EQ(pages_of(a), 2);
   EXPECT_EQ(scheduler_->stats().paused, 1);
   EXPECT_EQ(scheduler_->stats().running, 1);
   scheduler_->pause(at(b));
   EXPECT_FALSE(scheduler_->can_step());
   EXPECT_TRUE(scheduler_->has_work());
-  EXPECT_EQ(step(), Ids());
+  EXPECT_EQ(step(), SequenceIds());
   scheduler_->resume(at(a));
   EXPECT_TRUE(scheduler_->can_step());
-  EXPECT_EQ(step(), Ids{a});
+  EXPECT_EQ(step(), SequenceIds{a});
   EXPECT_EQ(scheduler_->stats().preemptions, 0);
 }
 
@@ -86,20 +86,20 @@ TEST_F(SchedulerTest, APausedSequenceLosesItsPagesBeforeAnyOther) {
   make(/*pages=*/8);
   const SequenceId first = add(7, 16);
   const SequenceId second = add(7, 16);
-  EXPECT_EQ(step(), (Ids{first, second}));
+  EXPECT_EQ(step(), (SequenceIds{first, second}));
   scheduler_->pause(at(first));  // the first in order, which nobody may preempt while it runs
   while (at(second).size() < 16)
-    ASSERT_EQ(step(), Ids{second});
+    ASSERT_EQ(step(), SequenceIds{second});
   EXPECT_EQ(pages_of(first), 2);  // nobody needed more than was free
   const SequenceId third = add(10, 16);
-  EXPECT_EQ(step(), (Ids{second, third}));
+  EXPECT_EQ(step(), (SequenceIds{second, third}));
   EXPECT_EQ(pages_of(first), 0);
   EXPECT_EQ(at(second).preemptions + at(third).preemptions, 0);
   EXPECT_EQ(scheduler_->stats().waiting, 0);
   scheduler_->finish(second);
   scheduler_->resume(at(first));
   EXPECT_EQ(scheduler_->stats().waiting, 1);
-  const Ids moved = step();
+  const SequenceIds moved = step();
   EXPECT_EQ(moved.back(), first);
 }
 
@@ -107,13 +107,13 @@ TEST_F(SchedulerTest, APausedSequenceGivesItsSeatToOneThatWaits) {
   make(/*pages=*/40, /*seats=*/1);
   const SequenceId a = add(6, 20);
   const SequenceId b = add(6, 20);
-  EXPECT_EQ(step(), Ids{a});
+  EXPECT_EQ(step(), SequenceIds{a});
   scheduler_->pause(at(a));
-  EXPECT_EQ(step(), Ids{b});
+  EXPECT_EQ(step(), SequenceIds{b});
   scheduler_->resume(at(a));
-  EXPECT_EQ(step(), Ids{b});  // equals do not preempt each other
+  EXPECT_EQ(step(), SequenceIds{b});  // equals do not preempt each other
   scheduler_->finish(b);
-  EXPECT_EQ(step(), Ids{a});
+  EXPECT_EQ(step(), SequenceIds{a});
 }
 
 TEST_F(SchedulerTest, OneThatIsPausedWhileItWaitsIsNotAdmitted) {
@@ -121,9 +121,9 @@ TEST_F(SchedulerTest, OneThatIsPausedWhileItWaitsIsNotAdmitted) {
   const SequenceId a = add(6, 20);
   const SequenceId b = add(6, 20);
   scheduler_->pause(at(a));
-  EXPECT_EQ(step(), Ids{b});
+  EXPECT_EQ(step(), SequenceIds{b});
   scheduler_->resume(at(a));
-  EXPECT_EQ(step(), (Ids{b, a}));
+  EXPECT_EQ(step(), (SequenceIds{b, a}));
 }
 
 TEST_F(SchedulerTest, APausedSequenceStillExpires) {
@@ -133,7 +133,7 @@ TEST_F(SchedulerTest, APausedSequenceStillExpires) {
   scheduler_->pause(at(id));
   EXPECT_EQ(scheduler_->next_deadline(), Instant(5));
   EXPECT_TRUE(scheduler_->plan_step(Instant(4)).expired.empty());
-  EXPECT_EQ(scheduler_->plan_step(Instant(5)).expired, Ids{id});
+  EXPECT_EQ(scheduler_->plan_step(Instant(5)).expired, SequenceIds{id});
   EXPECT_FALSE(scheduler_->has_work());
   EXPECT_EQ(scheduler_->stats().paused, 0);
   EXPECT_EQ(scheduler_->pool(0).free_pages(), 40);

@@ -19,7 +19,7 @@
 namespace ingot {
 namespace {
 
-constexpr int kSlots = 16;  // tokens a page
+constexpr int kPageSlots = 16;  // tokens a page
 
 uint64_t mix(uint64_t hash, TokenId token) {
   return random_bits(hash, static_cast<uint64_t>(token));
@@ -32,16 +32,17 @@ class FakeMemory : public HostPageMemory {
  public:
   explicit FakeMemory(const std::vector<SchedulerGroup>& groups) {
     for (const SchedulerGroup& group : groups)
-      bytes_.emplace_back(static_cast<size_t>(group.pages) * kSlots, 0);
+      bytes_.emplace_back(static_cast<size_t>(group.pages) * kPageSlots, 0);
   }
   std::span<std::byte> page(size_t group, PageId id) override {
     const std::span<uint64_t> all(bytes_[group]);
-    return std::as_writable_bytes(all.subspan(static_cast<size_t>(id) * kSlots, kSlots));
+    return std::as_writable_bytes(all.subspan(static_cast<size_t>(id) * kPageSlots, kPageSlots));
   }
   uint64_t& slot(size_t group, const PageTable& table, int64_t position) {
-    const PageId id = table[static_cast<size_t>(position / kSlots)];
+    const PageId id = table[static_cast<size_t>(position / kPageSlots)];
     EXPECT_NE(id, kNoPage) << "position " << position << " of group " << group;
-    return bytes_[group][static_cast<size_t>(id) * kSlots + static_cast<size_t>(position % kSlots)];
+    return bytes_[group][static_cast<size_t>(id) * kPageSlots +
+                         static_cast<size_t>(position % kPageSlots)];
   }
 
  private:
@@ -383,7 +384,7 @@ Load random_load(uint64_t seed) {
     return static_cast<int64_t>(random_bits(seed * 31 + 7, draw++) % limit);
   };
   Load load;
-  load.options.page_tokens = kSlots;
+  load.options.page_tokens = kPageSlots;
   load.options.max_num_seqs = 1 + below(12);
   load.options.max_num_batched_tokens = load.options.max_num_seqs + below(80);
   load.options.has_prefix_cache = below(5) != 0;

@@ -8,7 +8,7 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kDefaultContext = 8192;  // memory for more is taken only when asked for
+constexpr int64_t kSoloContext = 8192;  // memory for more is taken only when asked for
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -32,8 +32,8 @@ bool depends_on_length(const ModelSpec& spec) {
 Result<std::unique_ptr<Solo>> Solo::create(std::shared_ptr<const Model> model,
                                            const SoloOptions& options) {
   const ModelSpec& spec = model->spec();
-  const int64_t own = spec.context > 0 ? spec.context : kDefaultContext;
-  int64_t context = options.context > 0 ? options.context : std::min(own, kDefaultContext);
+  const int64_t own = spec.context > 0 ? spec.context : kSoloContext;
+  int64_t context = options.context > 0 ? options.context : std::min(own, kSoloContext);
   if (spec.learned_positions > 0)
     context = std::min(context, spec.learned_positions - spec.position_offset);
   KvCacheOptions cache_options{options.cache, options.page_tokens, {}, model->device()};

@@ -3,15 +3,12 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "eval/response_text.h"
 #include "eval/tasks/task_file.h"
 
 namespace ingot {
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // The number that begins at `at` (a digit, or a sign or dot before one), in one spelling: no
 // commas, no zeros behind the last one that counts. Moves `at` behind it.

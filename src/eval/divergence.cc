@@ -6,8 +6,8 @@
 namespace ingot {
 namespace {
 
-struct alignas(64) ThreadShare {
-  explicit ThreadShare(TargetSet targets) : comparer(targets) {}
+struct alignas(64) DivergenceShare {
+  explicit DivergenceShare(TargetSet targets) : comparer(targets) {}
   RowComparer comparer;
   std::vector<float> reference;  // a decoded row
   double nll = 0;
@@ -21,7 +21,7 @@ class Run {
       : text_(text),
         pool_(pool),
         rows_(text.targets.size()),
-        shares_(static_cast<size_t>(pool.size()), ThreadShare(targets)) {}
+        shares_(static_cast<size_t>(pool.size()), DivergenceShare(targets)) {}
 
   // reference(share, index, logits) is the reference's row.
   template <class Reference>
@@ -29,7 +29,7 @@ class Run {
                            Reference&& reference) {
     const auto on_row = [&](int thread, const ScoredRow& row,
                             std::span<const std::span<const float>> logits) {
-      ThreadShare& share = shares_[static_cast<size_t>(thread)];
+      DivergenceShare& share = shares_[static_cast<size_t>(thread)];
       const size_t index = text_.index_of(row);
       rows_[index] = share.comparer.compare(reference(share, index, logits), logits.back(),
                                             text_.targets[index]);
@@ -54,7 +54,7 @@ class Run {
   ScoreProgress progress(int64_t done, int64_t all) const {
     double nll = 0;
     int64_t count = 0;
-    for (const ThreadShare& share : shares_) {
+    for (const DivergenceShare& share : shares_) {
       nll += share.nll;
       count += share.count;
     }
@@ -65,7 +65,7 @@ class Run {
   const ScoredText& text_;
   ThreadPool& pool_;
   std::vector<KlRow> rows_;
-  std::vector<ThreadShare> shares_;
+  std::vector<DivergenceShare> shares_;
 };
 
 Status check_vocab(size_t reference, size_t model) {
@@ -84,7 +84,7 @@ Result<KlDivergence> diverge_from_file(const ReferenceLogits& reference, ScoreMo
   Run run(reference.text(), pool, model.model().targets());
   ScoreModel* const models[] = {&model};
   INGOT_TRY(KlDivergence kl,
-            run.run(models, goes_on, [&](ThreadShare& share, size_t index, const auto&) {
+            run.run(models, goes_on, [&](DivergenceShare& share, size_t index, const auto&) {
               share.reference.resize(reference.vocab());
               reference.read_row(index, share.reference);
               return std::span<const float>(share.reference);
@@ -99,7 +99,7 @@ Result<KlDivergence> diverge_from_model(ScoreModel& reference, ScoreModel& model
   Run run(text, pool, model.model().targets());
   ScoreModel* const models[] = {&reference, &model};
   return run.run(models, goes_on,
-                 [](ThreadShare&, size_t, std::span<const std::span<const float>> logits) {
+                 [](DivergenceShare&, size_t, std::span<const std::span<const float>> logits) {
                    return logits.front();
                  });
 }

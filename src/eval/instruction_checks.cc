@@ -6,6 +6,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "eval/instruction.h"
 #include "eval/response_text.h"
@@ -20,10 +21,6 @@ bool holds(const Instruction& instruction, int64_t count) {
 
 bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 std::string_view without(std::string_view text, std::string_view characters) {

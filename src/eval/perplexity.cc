@@ -13,8 +13,8 @@ namespace {
 constexpr double kNormal95 = 1.959963984540054;  // standard deviations on both sides
 
 // What one thread has seen; its own cache line.
-struct alignas(64) ThreadShare {
-  explicit ThreadShare(TargetSet targets) : row(targets) {}
+struct alignas(64) PerplexityShare {
+  explicit PerplexityShare(TargetSet targets) : row(targets) {}
   LogitRow row;
   double nll = 0;
   int64_t count = 0;
@@ -48,11 +48,11 @@ PerplexityResult summarize_nll(std::span<const float> nll, int64_t windows) {
 Result<std::vector<float>> score_text(ScoreModel& model, ThreadPool& pool, const ScoredText& text,
                                       const GoesOn& goes_on) {
   std::vector<float> nll(text.targets.size(), std::numeric_limits<float>::quiet_NaN());
-  std::vector<ThreadShare> shares(static_cast<size_t>(pool.size()),
-                                  ThreadShare(model.model().targets()));
+  std::vector<PerplexityShare> shares(static_cast<size_t>(pool.size()),
+                                      PerplexityShare(model.model().targets()));
   const auto on_row = [&](int thread, const ScoredRow& row,
                           std::span<const std::span<const float>> logits) {
-    ThreadShare& share = shares[static_cast<size_t>(thread)];
+    PerplexityShare& share = shares[static_cast<size_t>(thread)];
     const size_t index = text.index_of(row);
     if (!share.row.start(logits.front())) return;  // stays a NaN
     const double value = -share.row.logprob(text.targets[index]);
@@ -65,7 +65,7 @@ Result<std::vector<float>> score_text(ScoreModel& model, ThreadPool& pool, const
     if (!goes_on) return true;
     double sum = 0;
     int64_t count = 0;
-    for (const ThreadShare& share : shares) {
+    for (const PerplexityShare& share : shares) {
       sum += share.nll;
       count += share.count;
     }

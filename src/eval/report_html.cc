@@ -46,7 +46,7 @@ std::string section(std::string_view title, std::string_view note, std::string_v
   return fmt::format("<section><h2>{}</h2>\n{}{}</section>\n", escape_html(title), under, body);
 }
 
-std::string overview(const EvalReport& report) {
+std::string overview_html(const EvalReport& report) {
   std::string html = "<table>\n" + row({"model", "MiB", "bits/weight", "perplexity", "mean KL",
                                         "99 % KL", "same top", "RMS delta p", "ppl ratio"},
                                        true);
@@ -180,7 +180,7 @@ std::string to_html(const EvalReport& report) {
   if (!report.created.empty()) html += fmt::format("<p>{}</p>\n", escape_html(report.created));
   if (!report.command.empty())
     html += fmt::format("<p><code>{}</code></p>\n", escape_html(report.command));
-  html += section("Models", "Intervals after \u00b1 are standard errors.", overview(report));
+  html += section("Models", "Intervals after \u00b1 are standard errors.", overview_html(report));
   html += section("Quality against size",
                   "Down and to the left is better; the line joins what no other beats in both.",
                   frontier(report));

@@ -106,7 +106,7 @@ void add_further_texts(const EvalReport& report, const EvaluatedModel& model, si
   }
 }
 
-std::string overview(const EvalReport& report) {
+std::string overview_text(const EvalReport& report) {
   const auto any = [&](auto&& has) { return std::ranges::any_of(report.models, has); };
   const bool has_perplexity =
       any([](const EvaluatedModel& model) { return !model.perplexities.empty(); });
@@ -162,7 +162,7 @@ std::string overview(const EvalReport& report) {
 }  // namespace
 
 std::string to_text(const EvalReport& report) {
-  if (report.models.size() != 1) return overview(report);
+  if (report.models.size() != 1) return overview_text(report);
   const EvaluatedModel& model = report.models.front();
   std::string text = fmt::format("{}: {}, {:.2f} bits per weight\n", model.name,
                                  size_text(model.bytes), model.bits_per_weight);

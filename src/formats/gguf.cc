@@ -14,7 +14,6 @@
 namespace ingot {
 namespace {
 
-constexpr uint32_t kDefaultAlignment = 32;
 // The least a record can take: an empty string's length, a name of one byte, the fixed fields.
 constexpr uint64_t kMinKeyValueBytes = 8 + 1 + 4 + 1;
 constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
@@ -186,7 +185,7 @@ Result<std::shared_ptr<const GgufFile>> GgufFile::parse(std::shared_ptr<const Ma
     if (key == "general.alignment") INGOT_TRY(check_alignment(field, value));
     metadata.values_.emplace_back(key, value);
   }
-  uint32_t alignment = kDefaultAlignment;
+  uint32_t alignment = kGgufAlignment;
   if (metadata.has("general.alignment")) {
     INGOT_TRY(const int64_t value, metadata.integer("general.alignment"));
     alignment = static_cast<uint32_t>(value);

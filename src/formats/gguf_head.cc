@@ -9,14 +9,13 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "formats/gguf_append.h"
+#include "formats/gguf_types.h"
 #include "formats/quote_name.h"
 
 namespace ingot {
 namespace {
 
 constexpr uint32_t kVersion = 3;
-constexpr uint64_t kDefaultAlignment = 32;
-
 Status check_name(std::string_view name) {
   if (name.empty()) return Status::invalid_argument("a name is empty");
   if (name.size() > limits::kTensorNameBytes || !utf8::is_valid(name) ||
@@ -27,7 +26,7 @@ Status check_name(std::string_view name) {
 }
 
 // Its bytes.
-Result<uint64_t> check_tensor(const PlannedTensor& tensor) {
+Result<uint64_t> check_gguf_tensor(const PlannedTensor& tensor) {
   INGOT_TRY(check_name(tensor.name));
   const Shape& shape = tensor.shape;
   if (!ggml_type_of_layout(tensor.layout)) {
@@ -91,7 +90,7 @@ Result<GgufHead> make_gguf_head(const GgufKeyValues& values,
   gguf_append(head.bytes, kVersion);
   gguf_append<uint64_t>(head.bytes, tensors.size());
   gguf_append<uint64_t>(head.bytes, values.entries().size());
-  uint64_t alignment = kDefaultAlignment;
+  uint64_t alignment = kGgufAlignment;
   for (const GgufKeyValues::KeyValue& value : values.entries()) {
     INGOT_TRY(check_name(value.key));
     if (value.key == "general.alignment") {
@@ -102,7 +101,7 @@ Result<GgufHead> make_gguf_head(const GgufKeyValues& values,
   }
   CheckedSize offset = 0;
   for (const PlannedTensor& tensor : tensors) {
-    INGOT_TRY(const uint64_t size, check_tensor(tensor));
+    INGOT_TRY(const uint64_t size, check_gguf_tensor(tensor));
     if (!offset.is_valid()) return Status::invalid_argument("the tensors are larger than any file");
     append_record(head.bytes, tensor, *offset.value());
     head.offsets.push_back(*offset.value());

@@ -10,23 +10,12 @@
 
 #include "formats/gguf_test_bytes.h"
 #include "formats/gguf_writer.h"
+#include "formats/test_files.h"
 
 namespace ingot {
 namespace {
 
 using testing::HasSubstr;
-
-std::filesystem::path temp_file(const std::string& name) {
-  return std::filesystem::path(testing::TempDir()) / fmt::format("ingot-{}-{}", ::getpid(), name);
-}
-
-std::vector<std::byte> random_bytes(size_t size, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<std::byte> bytes(size);
-  for (std::byte& byte : bytes)
-    byte = static_cast<std::byte>(random());
-  return bytes;
-}
 
 TEST(Gguf, ReadsTensorsOfVersions2And3) {
   for (const uint32_t version : {2u, 3u}) {

@@ -13,6 +13,8 @@ namespace ingot {
 
 inline constexpr uint32_t kGgufTypeCount = static_cast<uint32_t>(GgufType::kFloat64) + 1;
 
+inline constexpr uint32_t kGgufAlignment = 32;  // of tensors where a file names none
+
 std::string_view name_of(GgufType type);  // "u32"
 // Bytes of one value of fixed size; for strings the eight of their length, nothing for arrays.
 uint64_t min_size_of(GgufType type);

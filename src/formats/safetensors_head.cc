@@ -24,7 +24,7 @@ std::string json_string(const std::string& text) {
 }
 
 // Its bytes.
-Result<uint64_t> check_tensor(const PlannedTensor& tensor) {
+Result<uint64_t> check_safetensors_tensor(const PlannedTensor& tensor) {
   if (!utf8::is_valid(tensor.name) || tensor.name.size() > limits::kTensorNameBytes ||
       tensor.name == "__metadata__") {
     return Status::invalid_argument("{} is not a name that safetensors can hold",
@@ -49,7 +49,7 @@ Result<std::vector<uint64_t>> check_tensors(std::span<const PlannedTensor> tenso
   std::vector<uint64_t> sizes;
   CheckedSize total = 0;
   for (const PlannedTensor& tensor : tensors) {
-    INGOT_TRY(const uint64_t size, check_tensor(tensor));
+    INGOT_TRY(const uint64_t size, check_safetensors_tensor(tensor));
     names.push_back(tensor.name);
     sizes.push_back(size);
     total = total + size;

@@ -9,23 +9,12 @@
 
 #include "base/mapped_file.h"
 #include "formats/safetensors_test_bytes.h"
+#include "formats/test_files.h"
 
 namespace ingot {
 namespace {
 
 using testing::HasSubstr;
-
-std::filesystem::path temp_file(const std::string& name) {
-  return std::filesystem::path(testing::TempDir()) / fmt::format("ingot-{}-{}", ::getpid(), name);
-}
-
-std::vector<std::byte> random_bytes(size_t size, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<std::byte> bytes(size);
-  for (std::byte& byte : bytes)
-    byte = static_cast<std::byte>(random());
-  return bytes;
-}
 
 TEST(Safetensors, ReadsTensorsInFileOrder) {
   const std::string bytes = safetensors_bytes(

@@ -8,7 +8,7 @@
 namespace ingot {
 namespace {
 
-constexpr size_t kLineBytes = 64;
+constexpr size_t kScratchAlignment = 64;
 
 }  // namespace
 
@@ -131,12 +131,12 @@ const std::byte* Activations::form(ActivationLayout layout, const float* x, Form
 }
 
 void Activations::Packed::reserve(size_t size) {
-  if (bytes.size() < size + kLineBytes) bytes.resize(size + kLineBytes);
+  if (bytes.size() < size + kScratchAlignment) bytes.resize(size + kScratchAlignment);
 }
 
 std::byte* Activations::Packed::begin() {
   const auto address = reinterpret_cast<uintptr_t>(bytes.data());
-  return bytes.data() + (kLineBytes - address % kLineBytes) % kLineBytes;
+  return bytes.data() + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
 }
 
 }  // namespace ingot

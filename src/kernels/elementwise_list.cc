@@ -31,7 +31,7 @@ constexpr ElementwiseKernels kElementwiseKernels[] = {
     {"elementwise_ref", Target::kScalar, ref::activate, ref::add_scaled, ref::softcap},
 };
 
-constexpr std::array<std::pair<std::string_view, Activation>, 9> kNames{{
+constexpr std::array<std::pair<std::string_view, Activation>, 9> kActivationNames{{
     {"silu", Activation::kSilu},
     {"swish", Activation::kSilu},
     {"gelu", Activation::kGelu},
@@ -46,8 +46,9 @@ constexpr std::array<std::pair<std::string_view, Activation>, 9> kNames{{
 }  // namespace
 
 std::optional<Activation> activation_named(std::string_view name) {
-  const auto it = std::ranges::find(kNames, name, [](const auto& entry) { return entry.first; });
-  return it == kNames.end() ? std::nullopt : std::optional<Activation>(it->second);
+  const auto it =
+      std::ranges::find(kActivationNames, name, [](const auto& entry) { return entry.first; });
+  return it == kActivationNames.end() ? std::nullopt : std::optional<Activation>(it->second);
 }
 
 std::span<const ElementwiseKernels> elementwise_kernels() {

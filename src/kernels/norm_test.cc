@@ -12,10 +12,10 @@
 namespace ingot {
 namespace {
 
-constexpr auto kEpsilon = static_cast<double>(std::numeric_limits<float>::epsilon());
+constexpr auto kNormEpsilon = static_cast<double>(std::numeric_limits<float>::epsilon());
 
-struct Problem {
-  Problem(Random& random, NormKind norm_kind, int64_t row_count, int64_t width, int64_t heads)
+struct NormProblem {
+  NormProblem(Random& random, NormKind norm_kind, int64_t row_count, int64_t width, int64_t heads)
       : kind(norm_kind),
         rows(row_count),
         dim(width),
@@ -40,7 +40,8 @@ struct Problem {
   std::vector<float> bias;
 };
 
-std::vector<float> run(const NormKernel& kernel, const Problem& problem, bool is_affine = true) {
+std::vector<float> run(const NormKernel& kernel, const NormProblem& problem,
+                       bool is_affine = true) {
   std::vector<float> y = poisoned(problem.rows * problem.dim);
   kernel.run(problem.args(y.data(), is_affine), 0, problem.rows);
   return y;
@@ -48,7 +49,7 @@ std::vector<float> run(const NormKernel& kernel, const Problem& problem, bool is
 
 // A sum of n terms in float is within n * eps of the sum of their magnitudes; the mean's error
 // moves all values, the variance's scales them.
-double bound(const Problem& problem, int64_t row, int64_t column, bool is_affine) {
+double bound(const NormProblem& problem, int64_t row, int64_t column, bool is_affine) {
   double magnitude = 0;
   double square = 0;
   double mean = 0;
@@ -67,7 +68,7 @@ double bound(const Problem& problem, int64_t row, int64_t column, bool is_affine
   const double spread = magnitude / n * factor * weight;
   const double x =
       std::fabs(static_cast<double>(problem.x[static_cast<size_t>(row * problem.dim + column)]));
-  return kEpsilon * (n + 16) * (spread + (x + magnitude / n) * factor * weight + bias);
+  return kNormEpsilon * (n + 16) * (spread + (x + magnitude / n) * factor * weight + bias);
 }
 
 TEST(Norm, EveryListedKernelMatchesTheReference) {
@@ -77,7 +78,7 @@ TEST(Norm, EveryListedKernelMatchesTheReference) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
     for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
       for (const int64_t dim : {1, 7, 64, 130, 2048}) {
-        const Problem problem(random, kind, 6, dim, 3);
+        const NormProblem problem(random, kind, 6, dim, 3);
         for (const bool is_affine : {true, false}) {
           SCOPED_TRACE(fmt::format("{} kind {} dim {}", kernel.name, static_cast<int>(kind), dim));
           const std::vector<float> expected = run(truth, problem, is_affine);
@@ -96,7 +97,7 @@ TEST(Norm, ARowDoesNotSeeItsNeighboursNorItsPlace) {
   Random random(test_seed());
   for (const NormKernel& kernel : norm_kernels()) {
     if (!TargetSet::of_this_machine().has(kernel.target)) continue;
-    const Problem problem(random, NormKind::kLayer, 5, 203, 1);
+    const NormProblem problem(random, NormKind::kLayer, 5, 203, 1);
     const std::vector<float> whole = run(kernel, problem);
     for (int64_t row = 0; row < problem.rows; ++row) {
       std::vector<float> in_place(problem.x.begin() + row * 203,

@@ -12,7 +12,7 @@ struct TypeName {
   KvCacheType type;
   std::string_view name;
 };
-constexpr TypeName kNames[] = {
+constexpr TypeName kKvTypeNames[] = {
     {KvCacheType::kF32, "f32"},          {KvCacheType::kF16, "f16"},
     {KvCacheType::kBF16, "bf16"},        {KvCacheType::kFp8E4M3, "fp8_e4m3"},
     {KvCacheType::kFp8E5M2, "fp8_e5m2"}, {KvCacheType::kInt8, "int8"},
@@ -34,12 +34,12 @@ std::span<const KvCacheType> kv_cache_types() {
 }
 
 std::string_view to_string(KvCacheType type) {
-  return std::ranges::find(kNames, type, &TypeName::type)->name;
+  return std::ranges::find(kKvTypeNames, type, &TypeName::type)->name;
 }
 
 Result<KvCacheType> parse_kv_cache_type(std::string_view name) {
-  const auto* it = std::ranges::find(kNames, name, &TypeName::name);
-  if (it != std::end(kNames)) return it->type;
+  const auto* it = std::ranges::find(kKvTypeNames, name, &TypeName::name);
+  if (it != std::end(kKvTypeNames)) return it->type;
   return Status::invalid_argument(
       "a KV cache of type '{}' is not known; use auto, f32, f16, bf16, fp8, fp8_e4m3, fp8_e5m2, "
       "int8 or int4",

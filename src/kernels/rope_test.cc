@@ -11,8 +11,8 @@
 namespace ingot {
 namespace {
 
-struct Problem {
-  Problem(Random& random, RopePairing kind, int64_t width, int64_t pair_count)
+struct RopeProblem {
+  RopeProblem(Random& random, RopePairing kind, int64_t width, int64_t pair_count)
       : pairing(kind),
         head_dim(width),
         pairs(pair_count),
@@ -47,7 +47,7 @@ TEST(Rope, EveryListedKernelMatchesTheReference) {
     for (const RopePairing pairing : {RopePairing::kHalves, RopePairing::kNeighbours}) {
       for (const auto& [dim, pairs] : {std::pair{64, 32}, {80, 16}, {6, 3}, {30, 11}, {128, 64}}) {
         SCOPED_TRACE(fmt::format("{} {} of {}", kernel.name, pairs, dim));
-        const Problem problem(random, pairing, dim, pairs);
+        const RopeProblem problem(random, pairing, dim, pairs);
         EXPECT_EQ(problem.run(kernel, 0, 3), problem.run(truth, 0, 3));
         EXPECT_EQ(problem.run(kernel, 1, 2), problem.run(truth, 1, 2));
       }

@@ -9,31 +9,31 @@
 namespace ingot {
 namespace {
 
-constexpr NumberRange kTheta = {1.0 + 1e-9, 1e15};  // its logarithm divides
-constexpr NumberRange kFactor = {1e-6, 1e9};
+constexpr NumberRange kGgufTheta = {1.0 + 1e-9, 1e15};  // its logarithm divides
+constexpr NumberRange kGgufFactor = {1e-6, 1e9};
 
 // The stretch of the context; 0 and nothing both mean none.
 Result<double> read_factor(const GgufConfig& config) {
   const std::string_view key =
       config.has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
-  INGOT_TRY(const double factor, config.number_or(key, 0, {0, kFactor.max}));
+  INGOT_TRY(const double factor, config.number_or(key, 0, {0, kGgufFactor.max}));
   if (factor == 0) return 1.0;
-  if (factor < kFactor.min) return config.error(key, fmt::format("{} is too small", factor));
+  if (factor < kGgufFactor.min) return config.error(key, fmt::format("{} is too small", factor));
   return factor;
 }
 
 Status read_yarn(const GgufConfig& config, RopeSpec& rope) {
-  INGOT_TRY(rope.beta_fast, config.number_or("rope.scaling.yarn_beta_fast", 32, kFactor));
-  INGOT_TRY(rope.beta_slow, config.number_or("rope.scaling.yarn_beta_slow", 1, kFactor));
+  INGOT_TRY(rope.beta_fast, config.number_or("rope.scaling.yarn_beta_fast", 32, kGgufFactor));
+  INGOT_TRY(rope.beta_slow, config.number_or("rope.scaling.yarn_beta_slow", 1, kGgufFactor));
   INGOT_TRY(rope.mscale_all_dim,
-            config.number_or("rope.scaling.yarn_log_multiplier", 0, {0, kFactor.max}));
+            config.number_or("rope.scaling.yarn_log_multiplier", 0, {0, kGgufFactor.max}));
   if (rope.mscale_all_dim != 0) rope.mscale = 1;
   if (config.has("rope.scaling.yarn_attn_factor")) {
-    INGOT_TRY(rope.attention_factor, config.number("rope.scaling.yarn_attn_factor", kFactor));
+    INGOT_TRY(rope.attention_factor, config.number("rope.scaling.yarn_attn_factor", kGgufFactor));
     return Status::ok();
   }
   // attn_factor multiplies yarn's own factor.
-  INGOT_TRY(const double extra, config.number_or("rope.scaling.attn_factor", 1, kFactor));
+  INGOT_TRY(const double extra, config.number_or("rope.scaling.attn_factor", 1, kGgufFactor));
   if (extra != 1 && rope.mscale_all_dim == 0)
     rope.attention_factor = extra * (rope.factor > 1 ? 0.1 * std::log(rope.factor) + 1 : 1);
   return Status::ok();
@@ -47,7 +47,7 @@ Status read_longrope(const GgufConfig& config, int64_t context, RopeSpec& rope) 
   if (rope.original_context < 2)  // its logarithm divides
     return config.error("rope.scaling.original_context_length", "must be more than 1");
   rope.factor = static_cast<double>(context) / static_cast<double>(rope.original_context);
-  INGOT_TRY(rope.attention_factor, config.number_or("rope.scaling.attn_factor", 0, kFactor));
+  INGOT_TRY(rope.attention_factor, config.number_or("rope.scaling.attn_factor", 0, kGgufFactor));
   return Status::ok();
 }
 
@@ -91,12 +91,12 @@ Result<std::vector<RopeSpec>> read_gguf_ropes(const GgufConfig& config, const Gg
         "rope.dimension_count",
         fmt::format("{} must be even and at most the head's {}", rope.rotary_dim, head_dim));
   }
-  INGOT_TRY(rope.theta, config.number_or("rope.freq_base", 10000, kTheta));
+  INGOT_TRY(rope.theta, config.number_or("rope.freq_base", 10000, kGgufTheta));
   RopeSpec sliding = rope;
   INGOT_TRY(read_scaling(config, context, rope));
   if (!family.has_plain_sliding_rope) sliding = rope;
   const double sliding_theta = family.sliding_theta > 0 ? family.sliding_theta : rope.theta;
-  INGOT_TRY(sliding.theta, config.number_or("rope.freq_base_swa", sliding_theta, kTheta));
+  INGOT_TRY(sliding.theta, config.number_or("rope.freq_base_swa", sliding_theta, kGgufTheta));
   const bool is_same = sliding.theta == rope.theta && sliding.scaling == rope.scaling;
   std::vector<RopeSpec> ropes = {rope};
   if (!is_same) ropes.push_back(std::move(sliding));

@@ -76,6 +76,11 @@ void name_output(const std::string& name, bool has_bias, ModelPlan& plan) {
   if (plan.spec.ties_output) plan.weights.output.weight = TensorSource();
 }
 
+Result<LlamaBiases> read_attention_biases(const HfConfig& config) {
+  INGOT_TRY(const bool attention_bias, config.boolean_or("attention_bias", false));
+  return LlamaBiases{.qkv = attention_bias, .o = attention_bias};
+}
+
 ModelPlan llama_plan(const HfDecoder& decoder, const LlamaBiases& biases) {
   ModelPlan plan = unnamed_plan(decoder);
   WeightMap& weights = plan.weights;

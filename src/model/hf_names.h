@@ -34,6 +34,9 @@ struct LlamaBiases {
   bool norm = false;
 };
 
+// Those of attention, where the config has any.
+Result<LlamaBiases> read_attention_biases(const HfConfig& config);
+
 // Equal layers named like Llama's. Ungated FFNs have no gate.
 ModelPlan llama_plan(const HfDecoder& decoder, const LlamaBiases& biases);
 

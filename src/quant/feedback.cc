@@ -7,16 +7,13 @@
 
 #include "base/check.h"
 #include "kernels/matmul.h"
+#include "quant/matrix_index.h"
 
 namespace ingot {
 namespace {
 
 constexpr int64_t kBlock = 256;
 constexpr int kTries = 6;  // each with ten times the damping
-
-size_t index(int64_t value) {
-  return static_cast<size_t>(value);
-}
 
 // The Cholesky factor of a small block, in place, and its inverse; both lower. False where it is
 // not positive.

@@ -4,20 +4,21 @@
 #include <cmath>
 
 #include "quant/float_codes.h"
+#include "quant/magnitude.h"
 #include "quant/pack_bits.h"
 
 namespace ingot {
 namespace {
 
-constexpr std::array<float, 8> kLevels = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
-constexpr float kMost = 6;
+constexpr std::array<float, 8> kFp4Levels = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+constexpr float kFp4Most = 6;
 
 // The nearest of the 4-bit floats; ties go to the even code.
 uint8_t e2m1_code(float value) {
   const float magnitude = std::fabs(value);
   uint8_t code = 0;
   while (code < 7) {
-    const float middle = (kLevels[code] + kLevels[code + 1U]) / 2;
+    const float middle = (kFp4Levels[code] + kFp4Levels[code + 1U]) / 2;
     if (magnitude < middle || (magnitude == middle && code % 2 == 0)) break;
     ++code;
   }
@@ -25,14 +26,7 @@ uint8_t e2m1_code(float value) {
 }
 
 float e2m1_value(uint8_t code) {
-  return (code & 8) != 0 ? -kLevels[code & 7U] : kLevels[code];
-}
-
-float largest(std::span<const float> values) {
-  float most = 0;
-  for (const float value : values)
-    most = std::max(most, std::fabs(value));
-  return most;
+  return (code & 8) != 0 ? -kFp4Levels[code & 7U] : kFp4Levels[code];
 }
 
 float loss_of(std::span<const float> group, float scale) {
@@ -108,7 +102,7 @@ QuantizedWeight quantize_mxfp4(std::span<const float> values, int64_t rows, int6
         const float most = largest(group);
         if (!(most > 0)) return 0;
         // The largest value lands in [3, 6], or is clipped where that loses less.
-        const int exponent = std::ilogb(most / kMost) + 127;
+        const int exponent = std::ilogb(most / kFp4Most) + 127;
         return best_of(group, std::clamp(exponent, 1, 252), std::clamp(exponent + 1, 1, 253),
                        value_of);
       },
@@ -125,12 +119,12 @@ QuantizedWeight quantize_nvfp4(std::span<const float> values, int64_t rows, int6
                                const Exec& exec) {
   // The file's number divides: the largest group gets the largest FP8 scale.
   const float most = largest(values);
-  const float divisor = most > 0 ? 448 * kMost / most : 1.0F;
+  const float divisor = most > 0 ? 448 * kFp4Most / most : 1.0F;
   const auto value_of = [&](uint8_t code) { return to_float(Float8E4M3{code}) / divisor; };
   QuantizedWeight result = encode(
       values, rows, cols, 16, nvfp4_tensors(rows, cols), exec,
       [&](std::span<const float> group) -> uint8_t {
-        const float wanted = largest(group) / kMost * divisor;
+        const float wanted = largest(group) / kFp4Most * divisor;
         const int code = to_float8_e4m3(wanted).bits;
         if (code == 0) return 0;
         return best_of(group, std::max(1, code - 2), std::min(0x7E, code + 1), value_of);

@@ -3,19 +3,13 @@
 #include <cmath>
 
 #include "quant/float_codes.h"
+#include "quant/magnitude.h"
 #include "quant/pack_bits.h"
 
 namespace ingot {
 namespace {
 
-constexpr float kMost = 448;
-
-float largest(std::span<const float> values) {
-  float most = 0;
-  for (const float value : values)
-    most = std::max(most, std::fabs(value));
-  return most;
-}
+constexpr float kFp8Most = 448;
 
 }  // namespace
 
@@ -55,7 +49,7 @@ QuantizedWeight quantize_fp8(std::span<const float> values, int64_t rows, int64_
       most = std::max(most,
                       largest(values.subspan(static_cast<size_t>(row * cols + first_col), width)));
     }
-    scales[static_cast<size_t>(tile)] = round_scale(most / kMost, layout);
+    scales[static_cast<size_t>(tile)] = round_scale(most / kFp8Most, layout);
   }
   std::vector<uint8_t> codes(values.size());
   result.values.resize(values.size());

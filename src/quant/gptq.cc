@@ -5,16 +5,13 @@
 
 #include "base/check.h"
 #include "kernels/matmul.h"
+#include "quant/matrix_index.h"
 
 namespace ingot {
 namespace {
 
 constexpr int64_t kLeastBlock = 128;
-constexpr int64_t kRowGrain = 8;
-
-size_t index(int64_t value) {
-  return static_cast<size_t>(value);
-}
+constexpr int64_t kRunGrain = 8;
 
 // One matrix on its way. Columns are in the feedback's order throughout.
 class Run {
@@ -46,7 +43,7 @@ class Run {
     for (int64_t first = 0; first < cols_; first += block) {
       const int64_t width = std::min(block, cols_ - first);
       INGOT_TRY(sum_errors(first, width));
-      exec_.for_ranges(rows_, kRowGrain, [&](int64_t begin, int64_t end) {
+      exec_.for_ranges(rows_, kRunGrain, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row)
           run_block(row, first, width);
       });
@@ -69,7 +66,7 @@ class Run {
         r[index(i * first + j)] = feedback_.r[index(j * cols_ + first + i)];
     }
     std::vector<float> before(index(rows_ * first));
-    exec_.for_ranges(rows_, kRowGrain, [&](int64_t begin, int64_t end) {
+    exec_.for_ranges(rows_, kRunGrain, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row)
         std::copy_n(errors_.data() + row * cols_, first, before.data() + row * first);
     });

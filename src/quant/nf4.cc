@@ -12,22 +12,22 @@
 namespace ingot {
 namespace {
 
-constexpr std::array<float, 16> kLevels = {-1.0F,
-                                           -0.6961928009986877F,
-                                           -0.5250730514526367F,
-                                           -0.39491748809814453F,
-                                           -0.28444138169288635F,
-                                           -0.18477343022823334F,
-                                           -0.09105003625154495F,
-                                           0.0F,
-                                           0.07958029955625534F,
-                                           0.16093020141124725F,
-                                           0.24611230194568634F,
-                                           0.33791524171829224F,
-                                           0.44070982933044434F,
-                                           0.5626170039176941F,
-                                           0.7229568362236023F,
-                                           1.0F};
+constexpr std::array<float, 16> kNf4Levels = {-1.0F,
+                                              -0.6961928009986877F,
+                                              -0.5250730514526367F,
+                                              -0.39491748809814453F,
+                                              -0.28444138169288635F,
+                                              -0.18477343022823334F,
+                                              -0.09105003625154495F,
+                                              0.0F,
+                                              0.07958029955625534F,
+                                              0.16093020141124725F,
+                                              0.24611230194568634F,
+                                              0.33791524171829224F,
+                                              0.44070982933044434F,
+                                              0.5626170039176941F,
+                                              0.7229568362236023F,
+                                              1.0F};
 constexpr size_t kNestedBlock = 256;
 constexpr size_t kStateBytes = 256;  // of JSON, filled up with spaces
 
@@ -137,13 +137,13 @@ QuantizedWeight quantize_nf4(std::span<const float> values, int64_t rows, int64_
     for (size_t at = static_cast<size_t>(begin) * block; at < static_cast<size_t>(end) * block;
          ++at) {
       const float scale = scales[at / block];
-      const uint8_t code = nearest(kLevels, scale != 0 ? values[at] / scale : 0.0F);
+      const uint8_t code = nearest(kNf4Levels, scale != 0 ? values[at] / scale : 0.0F);
       codes[at / 2] = static_cast<uint8_t>(codes[at / 2] | code << (at % 2 == 0 ? 4 : 0));
-      result.values[at] = kLevels[code] * scale;
+      result.values[at] = kNf4Levels[code] * scale;
     }
   });
   result.tensors[0].bytes = bytes_of(std::span<const uint8_t>(codes));
-  result.tensors[2].bytes = bytes_of(std::span<const float>(kLevels));
+  result.tensors[2].bytes = bytes_of(std::span<const float>(kNf4Levels));
   result.tensors[3].bytes = bytes_of(std::span<const char>(state));
   return result;
 }

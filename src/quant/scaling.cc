@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "quant/gptq.h"
+#include "quant/matrix_index.h"
 
 namespace ingot {
 namespace {
@@ -13,10 +14,6 @@ namespace {
 constexpr int64_t kSampleRows = 128;  // of each weight, evenly spread: enough to compare alphas
 constexpr int kAwqSteps = 20;
 constexpr float kLeastScale = 1e-4F;
-
-size_t index(int64_t value) {
-  return static_cast<size_t>(value);
-}
 
 std::vector<float> sample_rows(const ScaleProblem& problem) {
   std::vector<float> result;

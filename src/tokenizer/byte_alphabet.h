@@ -17,6 +17,8 @@ void append_byte_level(std::string& out, std::string_view text);
 // The bytes that `piece` spells, or nothing if it holds a character outside the alphabet.
 std::optional<std::string> bytes_of_piece(std::string_view piece);
 
+inline constexpr std::string_view kSpaceMark = "\u2581";  // SentencePiece's space
+
 // "<0x0A>" and back: how SentencePiece vocabularies spell a byte.
 std::string byte_piece(uint8_t byte);
 std::optional<uint8_t> byte_of_piece(std::string_view piece);

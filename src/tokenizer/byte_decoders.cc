@@ -12,7 +12,6 @@ namespace ingot::tok {
 namespace {
 
 constexpr std::string_view kReplacementText = "\uFFFD";
-constexpr std::string_view kSpaceMark = "\u2581";
 
 // All tokens become one, of the bytes they spell; bytes that are not UTF-8 become U+FFFD.
 class BytesStage : public Stage {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/gguf_pieces.h"
 #include "tokenizer/gguf_pre.h"
 #include "tokenizer/hf_json.h"
@@ -19,8 +20,6 @@
 namespace ingot::tok {
 
 namespace {
-
-constexpr std::string_view kSpaceMark = "\u2581";
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;

@@ -22,18 +22,18 @@ std::string document(std::string_view model, std::string_view more = "") {
          std::string(model) + "}";
 }
 
-Result<std::shared_ptr<const Tokenizer>> load(std::string_view text) {
+Result<std::shared_ptr<const Tokenizer>> load_json(std::string_view text) {
   return Tokenizer::from_tokenizer_json(text, "tokenizer.json");
 }
 
 std::string error_of(std::string_view text) {
-  const auto tokenizer = load(text);
+  const auto tokenizer = load_json(text);
   EXPECT_FALSE(tokenizer) << text;
   return tokenizer ? "" : tokenizer.status().message();
 }
 
 TEST(TokenizerJson, ReadsTheSmallestFile) {
-  const auto tokenizer = load(document(kBpe));
+  const auto tokenizer = load_json(document(kBpe));
   ASSERT_TRUE(tokenizer) << tokenizer.status().message();
   EXPECT_THAT(*(*tokenizer)->encode("aba"), ElementsAre(2, 0));
   EXPECT_EQ((*tokenizer)->decode(std::vector<TokenId>{2, 0}),
@@ -46,13 +46,13 @@ TEST(TokenizerJson, ReadsTheSmallestFile) {
 
 TEST(TokenizerJson, ReadsFieldsInAnyOrder) {
   const auto tokenizer =
-      load(R"({"model":{"merges":[["a","b"]],"vocab":{"b":1,"ab":2,"a":0},"type":"BPE"}})");
+      load_json(R"({"model":{"merges":[["a","b"]],"vocab":{"b":1,"ab":2,"a":0},"type":"BPE"}})");
   ASSERT_TRUE(tokenizer) << tokenizer.status().message();
   EXPECT_THAT(*(*tokenizer)->encode("ab"), ElementsAre(2));
 }
 
 TEST(TokenizerJson, AddsWhatTheTemplateSays) {
-  const auto tokenizer = load(document(kBpe, R"("post_processor":{"type":"TemplateProcessing",
+  const auto tokenizer = load_json(document(kBpe, R"("post_processor":{"type":"TemplateProcessing",
       "single":[{"SpecialToken":{"id":"<s>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}],
       "pair":[],"special_tokens":{"<s>":{"id":"<s>","ids":[3],"tokens":["<s>"]}}},)"));
   ASSERT_TRUE(tokenizer) << tokenizer.status().message();
@@ -62,8 +62,9 @@ TEST(TokenizerJson, AddsWhatTheTemplateSays) {
 
 TEST(TokenizerJson, BertAndRobertaProcessorsSurroundTheText) {
   for (const char* type : {"BertProcessing", "RobertaProcessing"}) {
-    const auto tokenizer = load(document(kBpe, std::string(R"("post_processor":{"type":")") + type +
-                                                   R"(","sep":["b",1],"cls":["<s>",3]},)"));
+    const auto tokenizer =
+        load_json(document(kBpe, std::string(R"("post_processor":{"type":")") + type +
+                                     R"(","sep":["b",1],"cls":["<s>",3]},)"));
     ASSERT_TRUE(tokenizer) << tokenizer.status().message();
     EXPECT_THAT(*(*tokenizer)->encode("a"), ElementsAre(3, 0, 1));
   }
@@ -71,16 +72,16 @@ TEST(TokenizerJson, BertAndRobertaProcessorsSurroundTheText) {
 
 TEST(TokenizerJson, KnowsTheOtherModels) {
   const auto unigram =
-      load(document(R"({"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1.5]]})"));
+      load_json(document(R"({"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1.5]]})"));
   ASSERT_TRUE(unigram) << unigram.status().message();
   EXPECT_THAT(*(*unigram)->encode("ax"), ElementsAre(1, 0));
-  const auto wordpiece = load(document(
+  const auto wordpiece = load_json(document(
       R"({"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":9,
           "vocab":{"[UNK]":0,"a":1,"##b":2}})"));
   ASSERT_TRUE(wordpiece) << wordpiece.status().message();
   EXPECT_THAT(*(*wordpiece)->encode("ab"), ElementsAre(1, 2));
   const auto wordlevel =
-      load(document(R"({"type":"WordLevel","unk_token":"?","vocab":{"?":0,"ab":1}})"));
+      load_json(document(R"({"type":"WordLevel","unk_token":"?","vocab":{"?":0,"ab":1}})"));
   ASSERT_TRUE(wordlevel) << wordlevel.status().message();
   EXPECT_THAT(*(*wordlevel)->encode("ab"), ElementsAre(1));
 }
@@ -132,20 +133,21 @@ TEST(TokenizerJson, RefusesEndlessPipelines) {
   std::string nested;
   for (int i = 0; i < 100; ++i)
     nested += R"({"type":"Sequence","normalizers":[)";
-  EXPECT_FALSE(load(document(kBpe, R"("normalizer":)" + nested)));
+  EXPECT_FALSE(load_json(document(kBpe, R"("normalizer":)" + nested)));
 }
 
 TEST(TokenizerJson, CutAnywhereItIsRefused) {
   const std::string whole =
       document(kBpe, R"("added_tokens":[{"id":4,"content":"<x>","special":true}],)");
-  ASSERT_TRUE(load(whole));
+  ASSERT_TRUE(load_json(whole));
   for (size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_FALSE(load(std::string_view(whole).substr(0, size))) << size;
+    EXPECT_FALSE(load_json(std::string_view(whole).substr(0, size))) << size;
   }
 }
 
 TEST(TokenizerJson, EncodesInvalidUtf8AsReplacementCharacters) {
-  const auto tokenizer = load(document(R"({"type":"BPE","vocab":{"a":0,"\ufffd":1},"merges":[]})"));
+  const auto tokenizer =
+      load_json(document(R"({"type":"BPE","vocab":{"a":0,"\ufffd":1},"merges":[]})"));
   ASSERT_TRUE(tokenizer) << tokenizer.status().message();
   EXPECT_THAT(*(*tokenizer)->encode("a\xff"), ElementsAre(0, 1));
 }

@@ -41,7 +41,7 @@ void run_on_small_stack(std::function<void()> work) {
   pthread_attr_destroy(&attributes);
 }
 
-std::string repeated(std::string_view unit, size_t size_bytes) {
+std::string repeated_to(std::string_view unit, size_t size_bytes) {
   std::string text;
   while (text.size() < size_bytes)
     text += unit;
@@ -99,7 +99,7 @@ TEST_P(Pathological, TextsAreEncodedAndDecodedOnASmallStack) {
   ASSERT_TRUE(tokenizer) << tokenizer.status().message();
   run_on_small_stack([&] {
     for (const std::string& unit : families()) {
-      const auto ids = (*tokenizer)->encode(repeated(unit, kTextBytes));
+      const auto ids = (*tokenizer)->encode(repeated_to(unit, kTextBytes));
       ASSERT_TRUE(ids) << ids.status().message();
       const std::string whole = (*tokenizer)->decode(*ids);
       TextDecoder decoder(**tokenizer, false);
@@ -110,7 +110,7 @@ TEST_P(Pathological, TextsAreEncodedAndDecodedOnASmallStack) {
       EXPECT_EQ(streamed, whole.size());
     }
     for (const char* unit : {"a", " ", "\u6f22", ".", "1"}) {
-      const auto ids = (*tokenizer)->encode(repeated(unit, kLongTextBytes));
+      const auto ids = (*tokenizer)->encode(repeated_to(unit, kLongTextBytes));
       ASSERT_TRUE(ids) << ids.status().message();
     }
   });

@@ -39,18 +39,18 @@ void append(const PairEncoding& from, std::optional<int32_t> type_id, PairEncodi
 
 Template bos_eos_template(std::optional<TokenId> bos, std::optional<TokenId> eos,
                           std::optional<TokenId> second_bos) {
-  using Kind = TemplatePart::Kind;
+  using enum TemplatePart::Kind;
   Template out;
   const auto special = [](TokenId id, int32_t type_id) {
-    return TemplatePart{Kind::kSpecial, {id}, {}, type_id};
+    return TemplatePart{kSpecial, {id}, {}, type_id};
   };
   if (bos) out.single.push_back(special(*bos, 0));
-  out.single.push_back({Kind::kFirst});
+  out.single.push_back({kFirst});
   if (eos) out.single.push_back(special(*eos, 0));
   out.pair = out.single;
   out.second_begin = out.pair.size();
   if (second_bos) out.pair.push_back(special(*second_bos, 1));
-  out.pair.push_back({Kind::kSecond});
+  out.pair.push_back({kSecond});
   if (eos) out.pair.push_back(special(*eos, 1));
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/models/score_bpe.h"
 #include "tokenizer/models/unigram.h"
 
@@ -14,8 +15,7 @@ namespace ingot::tok {
 
 namespace {
 
-constexpr std::string_view kSpaceMark = "\u2581";
-constexpr float kUnkPenalty = 10.0F;
+constexpr float kUnknownPenalty = 10.0F;
 
 class SentencePieceNormalizer : public Normalizer {
  public:
@@ -123,7 +123,7 @@ TokenModelPtr make_unigram(const SentencePieceVocabulary& source, const Vocabula
   options.rounds_to_float = true;
   options.is_excluded = flags_of(source.pieces, {PieceType::kControl, PieceType::kUnknown,
                                                  PieceType::kByte, PieceType::kUnused});
-  options.unk_score = static_cast<double>(least - kUnkPenalty);
+  options.unk_score = static_cast<double>(least - kUnknownPenalty);
   return std::make_unique<Unigram>(vocabulary, std::move(scores), std::move(options));
 }
 

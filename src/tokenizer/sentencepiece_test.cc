@@ -39,22 +39,22 @@ std::string piece(const std::string& text, float score, PieceType type = PieceTy
   return bytes(1, bytes(1, text) + real(2, score) + number(3, static_cast<uint64_t>(type)));
 }
 
-constexpr uint64_t kBpe = 2;
+constexpr uint64_t kBpeModel = 2;
 constexpr uint64_t kWord = 3;
 
-std::string model(uint64_t type = kBpe) {
+std::string model(uint64_t type = kBpeModel) {
   return piece("<unk>", 0, PieceType::kUnknown) + piece("<s>", 0, PieceType::kControl) +
          piece("</s>", 0, PieceType::kControl) + piece("\u2581", -3) + piece("a", -4) +
          piece("\u2581a", -1) + piece("<sep>", 0, PieceType::kUserDefined) +
          bytes(2, number(3, type)) + bytes(3, number(4, 0));  // extra white space is kept
 }
 
-Result<std::shared_ptr<const Tokenizer>> load(const std::string& text) {
+Result<std::shared_ptr<const Tokenizer>> load_proto(const std::string& text) {
   return Tokenizer::from_sentencepiece(std::as_bytes(std::span(text)), "tokenizer.model");
 }
 
 TEST(SentencePiece, ReadsAModel) {
-  const auto tokenizer = load(model());
+  const auto tokenizer = load_proto(model());
   ASSERT_TRUE(tokenizer) << tokenizer.status().message();
   EXPECT_THAT(*(*tokenizer)->encode("a a"), ElementsAre(1, 5, 5));
   EXPECT_THAT(*(*tokenizer)->encode("a<sep>a</s>"), ElementsAre(1, 5, 6, 4, 2));
@@ -65,14 +65,14 @@ TEST(SentencePiece, ReadsAModel) {
 }
 
 TEST(SentencePiece, ReadsUnigramModels) {
-  const auto tokenizer = load(model(1));
+  const auto tokenizer = load_proto(model(1));
   ASSERT_TRUE(tokenizer) << tokenizer.status().message();
   EXPECT_THAT(*(*tokenizer)->encode("a a"), ElementsAre(5, 5, 2));
 }
 
 TEST(SentencePiece, RefusesWhatIsNotAModel) {
   const auto error_of = [](const std::string& text) {
-    const auto tokenizer = load(text);
+    const auto tokenizer = load_proto(text);
     EXPECT_FALSE(tokenizer);
     return tokenizer ? "" : tokenizer.status().message();
   };
@@ -93,7 +93,7 @@ TEST(SentencePiece, RefusesWhatIsNotAModel) {
 TEST(SentencePiece, CutAnywhereItIsRefusedOrSmaller) {
   const std::string whole = model();
   for (size_t size = 0; size < whole.size(); ++size) {
-    const auto tokenizer = load(whole.substr(0, size));
+    const auto tokenizer = load_proto(whole.substr(0, size));
     if (!tokenizer) continue;
     EXPECT_TRUE((*tokenizer)->encode("a b"));
   }

@@ -82,8 +82,8 @@ class Replacing {
   std::string out_;
 };
 
-Status replace_literal(std::string_view from, std::string_view to, std::string& text,
-                       size_t& front_bytes) {
+Status replace_text(std::string_view from, std::string_view to, std::string& text,
+                    size_t& front_bytes) {
   size_t found = text.find(from);
   if (found == std::string::npos) return Status::ok();
   Replacing replacing(text, to, front_bytes);
@@ -103,7 +103,7 @@ Status replace_literal(std::string_view from, std::string_view to, std::string& 
 Status replace_all(const SplitPattern& pattern, std::string_view content, std::string& text,
                    size_t& front_bytes) {
   if (pattern.literal_text() && !pattern.literal_text()->empty()) {
-    return replace_literal(*pattern.literal_text(), content, text, front_bytes);
+    return replace_text(*pattern.literal_text(), content, text, front_bytes);
   }
   std::vector<Span> spans;
   INGOT_TRY(pattern.find_all(text, spans));

@@ -36,7 +36,7 @@ Result<Choices> parse_choices(const TaskObject& object, const TaskObject& line) 
   return choices;
 }
 
-Result<ChoiceItem> parse(const TaskObject& line) {
+Result<ChoiceItem> parse_arc(const TaskObject& line) {
   ChoiceItem item;
   Choices choices;
   const Json* question = line.find("question");
@@ -65,7 +65,7 @@ Result<Task> load_arc(const TaskSpec& spec) {
   INGOT_TRY(const std::filesystem::path file,
             find_task_file(spec.data, {"test.jsonl", "ARC-Challenge-Test.jsonl",
                                        "ARC-Easy-Test.jsonl", "validation.jsonl"}));
-  return load_choices("arc", file, spec, parse);
+  return load_choices("arc", file, spec, parse_arc);
 }
 
 }  // namespace ingot

@@ -77,7 +77,7 @@ Result<AnswerItem> parse_answer(const TaskObject& line, const TaskSpec& spec) {
   return item;
 }
 
-Result<TaskItem> parse(const TaskObject& line, const TaskSpec& spec) {
+Result<TaskItem> parse_item(const TaskObject& line, const TaskSpec& spec) {
   TaskItem item;
   INGOT_TRY(item.group, line.string_or("group", ""));
   INGOT_TRY(const std::string kind, line.string("kind"));
@@ -106,7 +106,7 @@ Result<Task> load_custom_task(const TaskSpec& spec) {
       spec.data.empty() ? std::filesystem::path(spec.name) : spec.data;
   Task task{.name = file.stem().string()};
   INGOT_TRY(for_each_object(file, [&](const TaskObject& line) -> Result<bool> {
-    INGOT_TRY(TaskItem item, parse(line, spec));
+    INGOT_TRY(TaskItem item, parse_item(line, spec));
     task.items.push_back(std::move(item));
     return spec.limit < 0 || static_cast<int64_t>(task.items.size()) < spec.limit;
   }));

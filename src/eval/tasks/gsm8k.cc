@@ -9,14 +9,14 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kUsualShots = 5;
-constexpr int64_t kUsualTokens = 256;
+constexpr int64_t kProblemShots = 5;
+constexpr int64_t kSolutionTokens = 256;
 
 struct Problem {
   std::string question, answer;
 };
 
-Result<Problem> parse(const TaskObject& line) {
+Result<Problem> parse_problem(const TaskObject& line) {
   Problem problem;
   INGOT_TRY(problem.question, line.string("question"));
   INGOT_TRY(problem.answer, line.string("answer"));
@@ -34,20 +34,20 @@ std::string example_of(const Problem& problem) {
 Result<Task> load_gsm8k(const TaskSpec& spec) {
   INGOT_TRY(const std::filesystem::path file, find_task_file(spec.data, {"test.jsonl"}));
   Task task{.name = "gsm8k"};
-  task.shots = spec.shots < 0 ? kUsualShots : spec.shots;
+  task.shots = spec.shots < 0 ? kProblemShots : spec.shots;
   std::string examples;
   int64_t examples_left = task.shots;
   const std::filesystem::path train = file.parent_path() / "train.jsonl";
   std::error_code ignored;
   if (examples_left > 0 && std::filesystem::exists(train, ignored) && train != file) {
     INGOT_TRY(for_each_object(train, [&](const TaskObject& line) -> Result<bool> {
-      INGOT_TRY(const Problem problem, parse(line));
+      INGOT_TRY(const Problem problem, parse_problem(line));
       examples += example_of(problem);
       return --examples_left > 0;
     }));
   }
   INGOT_TRY(for_each_object(file, [&](const TaskObject& line) -> Result<bool> {
-    INGOT_TRY(const Problem problem, parse(line));
+    INGOT_TRY(const Problem problem, parse_problem(line));
     if (examples_left > 0) {
       examples += example_of(problem);
       --examples_left;
@@ -59,7 +59,7 @@ Result<Task> load_gsm8k(const TaskSpec& spec) {
                                   ? problem.question
                                   : fmt::format("Question: {}\nAnswer:", problem.question));
     item.stop = {"Question:"};
-    item.max_tokens = spec.max_tokens < 0 ? kUsualTokens : spec.max_tokens;
+    item.max_tokens = spec.max_tokens < 0 ? kSolutionTokens : spec.max_tokens;
     item.expected = {problem.answer};
     item.extraction = Extraction::kNumber;
     task.items.push_back({"", std::move(item)});

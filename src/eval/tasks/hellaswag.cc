@@ -33,7 +33,7 @@ std::string capitalized(std::string_view text) {
   return lower;
 }
 
-Result<ChoiceItem> parse(const TaskObject& line) {
+Result<ChoiceItem> parse_ending(const TaskObject& line) {
   ChoiceItem item;
   INGOT_TRY(const std::string label, line.string("activity_label"));
   INGOT_TRY(const std::string first, line.string("ctx_a"));
@@ -63,7 +63,7 @@ Result<ChoiceItem> parse(const TaskObject& line) {
 Result<Task> load_hellaswag(const TaskSpec& spec) {
   INGOT_TRY(const std::filesystem::path file,
             find_task_file(spec.data, {"hellaswag_val.jsonl", "hellaswag_subset.jsonl"}));
-  return load_choices("hellaswag", file, spec, parse);
+  return load_choices("hellaswag", file, spec, parse_ending);
 }
 
 }  // namespace ingot

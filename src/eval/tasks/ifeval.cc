@@ -7,9 +7,9 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kUsualTokens = 1280;
+constexpr int64_t kResponseTokens = 1280;
 
-Result<InstructionItem> parse(const TaskObject& line) {
+Result<InstructionItem> parse_prompt(const TaskObject& line) {
   InstructionItem item;
   INGOT_TRY(item.prompt, line.string("prompt"));
   INGOT_TRY(const std::vector<std::string> ids,
@@ -34,8 +34,8 @@ Result<Task> load_ifeval(const TaskSpec& spec) {
             find_task_file(spec.data, {"input_data.jsonl", "ifeval_input_data.jsonl"}));
   Task task{.name = "ifeval"};
   INGOT_TRY(for_each_object(file, [&](const TaskObject& line) -> Result<bool> {
-    INGOT_TRY(InstructionItem item, parse(line));
-    item.max_tokens = spec.max_tokens < 0 ? kUsualTokens : spec.max_tokens;
+    INGOT_TRY(InstructionItem item, parse_prompt(line));
+    item.max_tokens = spec.max_tokens < 0 ? kResponseTokens : spec.max_tokens;
     task.items.push_back({"", std::move(item)});
     return spec.limit < 0 || static_cast<int64_t>(task.items.size()) < spec.limit;
   }));

@@ -10,9 +10,9 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kUsualShots = 5;
-constexpr std::array<std::string_view, 5> kColumns = {"question", "choice0", "choice1", "choice2",
-                                                      "choice3"};
+constexpr int64_t kSubjectShots = 5;
+constexpr std::array<std::string_view, 5> kQuestionColumns = {"question", "choice0", "choice1",
+                                                              "choice2", "choice3"};
 
 struct Question {
   std::string text;  // with the answers and "Answer:"
@@ -23,7 +23,7 @@ Result<std::vector<Question>> read_questions(const std::filesystem::path& path, 
   INGOT_TRY(const CsvTable table, read_csv(path));
   std::array<size_t, 6> at{};
   for (size_t i = 0; i < 6; ++i) {
-    const std::string_view name = i < kColumns.size() ? kColumns[i] : "answer";
+    const std::string_view name = i < kQuestionColumns.size() ? kQuestionColumns[i] : "answer";
     const std::optional<size_t> column = table.column(name);
     if (!column) return Status::invalid_data("{}: has no column '{}'", path.string(), name);
     at[i] = *column;
@@ -87,7 +87,7 @@ Status add_subject(const TaskSpec& spec, const std::filesystem::path& file, Task
 
 Result<Task> load_mmlu(const TaskSpec& spec) {
   Task task{.name = "mmlu"};
-  task.shots = spec.shots < 0 ? kUsualShots : spec.shots;
+  task.shots = spec.shots < 0 ? kSubjectShots : spec.shots;
   std::error_code ignored;
   if (!std::filesystem::is_directory(spec.data, ignored)) {
     INGOT_TRY(add_subject(spec, spec.data, task));

@@ -53,11 +53,6 @@ Result<HfDecoder> read_gemma(const HfConfig& config, const DecoderFamily& family
   return decoder;
 }
 
-Result<LlamaBiases> read_biases(const HfConfig& config) {
-  INGOT_TRY(const bool attention_bias, config.boolean_or("attention_bias", false));
-  return LlamaBiases{.qkv = attention_bias, .o = attention_bias};
-}
-
 // Gemma 2 and 3. A null cap means none, an absent one the family's.
 Status read_scores(const HfConfig& config, double logit_cap, HfDecoder& decoder) {
   INGOT_TRY(const float scalar, read_real(config, "query_pre_attn_scalar", 256));
@@ -88,7 +83,7 @@ Result<ModelPlan> map_hf_gemma(const HfConfig& config) {
   family.activation_key = config.first_of({"hidden_activation", "hidden_act"});
   INGOT_TRY(HfDecoder decoder, read_gemma(config, family));
   INGOT_TRY(add_rope(config, {}, decoder));
-  INGOT_TRY(const LlamaBiases biases, read_biases(config));
+  INGOT_TRY(const LlamaBiases biases, read_attention_biases(config));
   return llama_plan(decoder, biases);
 }
 
@@ -103,7 +98,7 @@ Result<ModelPlan> map_hf_gemma2(const HfConfig& config) {
   INGOT_TRY(
       const std::vector<bool> slides,
       read_sliding_layers(config, decoder.layers, [](int64_t layer) { return layer % 2 == 0; }));
-  INGOT_TRY(const LlamaBiases biases, read_biases(config));
+  INGOT_TRY(const LlamaBiases biases, read_attention_biases(config));
   ModelPlan plan = llama_plan(decoder, biases);
   name_sandwich_norms(plan);
   set_windows(slides, window, plan);
@@ -126,7 +121,7 @@ Result<ModelPlan> map_hf_gemma3_text(const HfConfig& config) {
   INGOT_TRY(const std::vector<bool> slides,
             read_sliding_layers(config, decoder.layers,
                                 [&](int64_t layer) { return (layer + 1) % pattern != 0; }));
-  INGOT_TRY(const LlamaBiases biases, read_biases(config));
+  INGOT_TRY(const LlamaBiases biases, read_attention_biases(config));
   ModelPlan plan = llama_plan(decoder, biases);
   name_qk_norms("q_norm", "k_norm", false, plan);
   name_sandwich_norms(plan);

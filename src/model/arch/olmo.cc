@@ -27,11 +27,6 @@ DecoderFamily later_olmo(std::string_view architecture) {
   return family;
 }
 
-Result<LlamaBiases> read_biases(const HfConfig& config) {
-  INGOT_TRY(const bool attention_bias, config.boolean_or("attention_bias", false));
-  return LlamaBiases{.qkv = attention_bias, .o = attention_bias};
-}
-
 ModelPlan later_plan(HfDecoder& decoder, const LlamaBiases& biases) {
   decoder.attention.qk_norm = QkNorm::kWhole;
   decoder.attention.qk_norm_spec = decoder.spec.norm;
@@ -47,7 +42,7 @@ Result<ModelPlan> map_hf_olmo(const HfConfig& config) {
   INGOT_TRY(HfDecoder decoder, read_decoder(config, kOlmo));
   INGOT_TRY(add_rope(config, {}, decoder));
   INGOT_TRY(decoder.attention.clip_qkv, read_real(config, "clip_qkv", 0));
-  INGOT_TRY(const LlamaBiases biases, read_biases(config));
+  INGOT_TRY(const LlamaBiases biases, read_attention_biases(config));
   decoder.spec.norm.has_affine = false;
   ModelPlan plan = llama_plan(decoder, biases);
   plan.weights.final_norm = {};
@@ -61,7 +56,7 @@ Result<ModelPlan> map_hf_olmo(const HfConfig& config) {
 Result<ModelPlan> map_hf_olmo2(const HfConfig& config) {
   INGOT_TRY(HfDecoder decoder, read_decoder(config, later_olmo("olmo2")));
   INGOT_TRY(add_rope(config, {}, decoder));
-  INGOT_TRY(const LlamaBiases biases, read_biases(config));
+  INGOT_TRY(const LlamaBiases biases, read_attention_biases(config));
   return later_plan(decoder, biases);
 }
 
@@ -74,7 +69,7 @@ Result<ModelPlan> map_hf_olmo3(const HfConfig& config) {
   INGOT_TRY(const std::vector<bool> slides,
             read_sliding_layers(config, decoder.layers,
                                 [](int64_t layer) { return (layer + 1) % 4 != 0; }));
-  INGOT_TRY(const LlamaBiases biases, read_biases(config));
+  INGOT_TRY(const LlamaBiases biases, read_attention_biases(config));
   ModelPlan plan = later_plan(decoder, biases);
   set_windows(slides, window, plan);
   set_ropes(slides, 1, plan);

@@ -6,7 +6,7 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kGroupColumns = 32;
+constexpr int64_t kMxfp4Group = 32;
 
 }  // namespace
 
@@ -16,9 +16,9 @@ Result<std::vector<QuantTensor>> read_mxfp4_experts(const QuantModule& module,
   const std::string scales_name = stem + "_scales";
   INGOT_TRY(const TensorView* blocks, module.tensor(blocks_name, {Layout::kU8}));
   INGOT_TRY(const TensorView* scales, module.tensor(scales_name, {Layout::kU8, Layout::kF8_E8M0}));
-  const auto groups = static_cast<uint64_t>(cols / kGroupColumns);
-  if (cols % kGroupColumns != 0 || blocks->shape.rank() != 4 || blocks->shape[2] != groups ||
-      blocks->shape[3] != kGroupColumns / 2)
+  const auto groups = static_cast<uint64_t>(cols / kMxfp4Group);
+  if (cols % kMxfp4Group != 0 || blocks->shape.rank() != 4 || blocks->shape[2] != groups ||
+      blocks->shape[3] != kMxfp4Group / 2)
     return module.shape_error(blocks_name, *blocks, fmt::format("[experts, rows, {}, 16]", groups));
   const uint64_t experts = blocks->shape[0];
   const uint64_t rows = blocks->shape[1];
@@ -26,12 +26,12 @@ Result<std::vector<QuantTensor>> read_mxfp4_experts(const QuantModule& module,
     return module.shape_error(scales_name, *scales,
                               fmt::format("[{}, {}, {}]", experts, rows, groups));
   INGOT_TRY(const std::vector<float> powers, module.floats(scales_name));
-  const size_t code_bytes = rows * groups * (kGroupColumns / 2);
+  const size_t code_bytes = rows * groups * (kMxfp4Group / 2);
   const size_t count = rows * groups;
   std::vector<QuantTensor> tensors(experts);
   for (size_t i = 0; i < experts; ++i) {
     QuantTensor& tensor = tensors[i];
-    tensor.scheme = {CodeMeaning::kE2m1, CodeOrder::kRows, 4, kGroupColumns};
+    tensor.scheme = {CodeMeaning::kE2m1, CodeOrder::kRows, 4, kMxfp4Group};
     tensor.rows = static_cast<int64_t>(rows);
     tensor.cols = cols;
     tensor.codes = blocks->bytes.subspan(i * code_bytes, code_bytes);

@@ -8,7 +8,7 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kGroupColumns = 16;
+constexpr int64_t kNvfp4Group = 16;
 
 }  // namespace
 
@@ -22,16 +22,16 @@ Result<std::optional<QuantTensor>> read_nvfp4_weight(const QuantModule& module, 
   INGOT_TRY(const TensorView* codes, module.tensor(suffix, {Layout::kU8, Layout::kF4_E2M1}));
   // As F4 a tensor's shape counts values, as bytes it counts bytes.
   const int64_t width = codes->layout == Layout::kU8 ? cols / 2 : cols;
-  if (cols % kGroupColumns != 0 || codes->shape.rank() != 2 ||
+  if (cols % kNvfp4Group != 0 || codes->shape.rank() != 2 ||
       codes->cols() != static_cast<uint64_t>(width))
     return module.shape_error(suffix, *codes, fmt::format("[rows, {}]", width));
-  const uint64_t groups = static_cast<uint64_t>(cols / kGroupColumns);
+  const uint64_t groups = static_cast<uint64_t>(cols / kNvfp4Group);
   INGOT_TRY(scale, module.tensor(".weight_scale", {Layout::kF8_E4M3}));
   if (scale->shape != Shape{codes->rows(), groups})
     return module.shape_error(".weight_scale", *scale,
                               fmt::format("[{}, {}]", codes->rows(), groups));
   QuantTensor tensor;
-  tensor.scheme = {CodeMeaning::kE2m1, CodeOrder::kRows, 4, kGroupColumns};
+  tensor.scheme = {CodeMeaning::kE2m1, CodeOrder::kRows, 4, kNvfp4Group};
   tensor.rows = static_cast<int64_t>(codes->rows());
   tensor.cols = cols;
   tensor.codes = codes->bytes;

@@ -17,21 +17,21 @@ namespace ingot {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr size_t kStackBytes = 2 << 20;
+constexpr size_t kBombStackBytes = 2 << 20;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr size_t kStackBytes = 2 << 20;
+constexpr size_t kBombStackBytes = 2 << 20;
 #else
-constexpr size_t kStackBytes = 256 << 10;
+constexpr size_t kBombStackBytes = 256 << 10;
 #endif
 #else
-constexpr size_t kStackBytes = 256 << 10;
+constexpr size_t kBombStackBytes = 256 << 10;
 #endif
 
 void on_small_stack(const std::function<void()>& work) {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStackBytes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kBombStackBytes), 0);
   pthread_t thread{};
   const auto run = [](void* argument) -> void* {
     (*static_cast<const std::function<void()>*>(argument))();
