@@ -98,6 +98,23 @@ double logprob_of(EngineCore& core, std::vector<TokenId> prompt, const std::vect
   return sum;
 }
 
+TEST(Engine, WhatIsNotSaidSuitsTheMachine) {
+  const std::shared_ptr<const Model> model = tiny_model();
+  const bool is_on_device = model->is_all_on_device();
+  EngineFlags flags = settled({}, *model);
+  EXPECT_EQ(flags.max_num_seqs, is_on_device ? 256 : 64);
+  EXPECT_EQ(flags.max_num_batched_tokens >= 2048, is_on_device);
+  EXPECT_EQ(flags.kv_cache_fraction, is_on_device ? 0.85 : 0.5);
+
+  flags = {};
+  flags.max_num_seqs = 1000;
+  flags.kv_cache_fraction = 0.25;
+  const EngineOptions options = *engine_options(flags, *model);
+  EXPECT_EQ(options.max_num_seqs, 1000);
+  EXPECT_GE(options.max_num_batched_tokens, 1000);  // every sequence has its token in a step
+  EXPECT_EQ(options.kv_cache_fraction, 0.25);
+}
+
 TEST(Engine, ScoresTheEndOfAPromptAlikeWithItsBeginningFromTheCache) {
   auto core = *EngineCore::create(tiny_model(), small_options());
   std::vector<TokenId> prompt(60);

@@ -141,31 +141,61 @@ class GroupHalves {
   const std::byte* block_;
 };
 
+// Which of four columns are pairs: the first and second, or the first and third, which take fewer
+// instructions.
+enum class Pairing : uint8_t { kNeighbours, kApart };
+
 // Four bytes as two pairs of f16 numbers: codes, or levels.
 struct FourHalves {
   __half2 pairs[2];
 };
+template <Pairing kPairing>
 __device__ inline FourHalves widen(uint32_t bytes, __half2 offset) {
-  return {{__hadd2(as_halves(__byte_perm(bytes, 0x64646464, 0x4140)), offset),
-           __hadd2(as_halves(__byte_perm(bytes, 0x64646464, 0x4342)), offset)}};
+  constexpr bool kIsApart = kPairing == Pairing::kApart;
+  constexpr uint32_t kFirst = kIsApart ? 0x4240 : 0x4140;
+  constexpr uint32_t kSecond = kIsApart ? 0x4341 : 0x4342;
+  return {{__hadd2(as_halves(__byte_perm(bytes, 0x64646464, kFirst)), offset),
+           __hadd2(as_halves(__byte_perm(bytes, 0x64646464, kSecond)), offset)}};
+}
+// The low nibbles of four bytes, or the high ones: 1024 and a code, or and sixteen codes.
+template <bool kIsHigh>
+__device__ inline FourHalves widen_nibbles(uint32_t bytes, __half2 offset) {
+  const auto two = [&](uint32_t word) {
+    uint32_t code_bits;  // (word & mask) | thousands, which the compiler makes two instructions of
+    asm("lop3.b32 %0, %1, %2, %3, 0xEA;"
+        : "=r"(code_bits)
+        : "r"(word), "n"(kIsHigh ? 0x00F000F0 : 0x000F000F), "r"(0x64006400));
+    const __half2 code = as_halves(code_bits);
+    if constexpr (!kIsHigh) return __hadd2(code, offset);
+    return __hfma2(code, __float2half2_rn(1.0f / 16), __hadd2(offset, __float2half2_rn(960)));
+  };
+  return {{two(bytes), two(bytes >> 8)}};
 }
 
 // The tensor cores' operands of one run: two steps of 16 columns, rows 2g and 2g + 1.
-template <Packing kPacking>
+template <Packing kPacking, Pairing kPairing = Pairing::kNeighbours>
 __device__ inline void decode_run(const typename PackingFacts<kPacking>::Codes (&codes)[2],
                                   const RunScales& scales, int t, uint32_t (&a)[2][4]) {
   using Facts = DecodeFacts<kPacking>;
   constexpr uint32_t kShift = Facts::kHasLevels ? 0x80808080 : 0;
+  constexpr bool kIsNibbles =
+      kPairing == Pairing::kApart && Facts::kBits == 4 && !Facts::kHasLevels;
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     const BytePair bytes = Facts::kHasLevels ? Facts::values(codes[row], t) : codes[row].plain(t);
     [[maybe_unused]] const BytePair low = Facts::low_values(codes[row]);
 #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      FourHalves four = widen((step == 0 ? bytes.low : bytes.high) ^ kShift, scales.offset[row]);
+      FourHalves four;
+      if constexpr (kIsNibbles) {
+        four = step == 0 ? widen_nibbles<false>(codes[row].words[0], scales.offset[row])
+                         : widen_nibbles<true>(codes[row].words[0], scales.offset[row]);
+      } else {
+        four = widen<kPairing>((step == 0 ? bytes.low : bytes.high) ^ kShift, scales.offset[row]);
+      }
       if constexpr (Facts::kHasLowLevels) {
         const FourHalves fine =
-            widen((step == 0 ? low.low : low.high) ^ kShift, scales.offset[row]);
+            widen<kPairing>((step == 0 ? low.low : low.high) ^ kShift, scales.offset[row]);
         const __half2 unit = __float2half2_rn(1.0f / 128);
         four.pairs[0] = __hfma2(fine.pairs[0], unit, four.pairs[0]);
         four.pairs[1] = __hfma2(fine.pairs[1], unit, four.pairs[1]);

@@ -201,7 +201,7 @@ class Warpgroups {
       RunScales own;
       scales.of(run, g, t, own);
       uint32_t a[2][4];
-      decode_run<kPacking>(codes, own, t, a);
+      decode_run<kPacking, Pairing::kApart>(codes, own, t, a);
       wait_for_products<1>();
       pin(a[0]);
       pin(a[1]);

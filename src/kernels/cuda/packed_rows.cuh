@@ -90,6 +90,8 @@ __device__ inline void pack_halves(const float (&values)[8], int64_t token, int 
                                    const PackedRows& out) {
   const int64_t col = static_cast<int64_t>(block) * kWarpColumns + threadIdx.x % 32 * 8;
   if (col >= out.stride) return;
+  const bool is_plain =
+      out.order == SlotOrder::kPlain;  // else of four the first and third together
   uint32_t words[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -97,7 +99,7 @@ __device__ inline void pack_halves(const float (&values)[8], int64_t token, int 
       float pair[2];
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
-        const float value = values[2 * i + k];
+        const float value = is_plain ? values[2 * i + k] : values[i / 2 * 4 + i % 2 + 2 * k];
         pair[k] = isnan(value) ? value : fminf(fmaxf(value, -65504.0f), 65504.0f);
       }
       const __half2 two = __floats2half2_rn(pair[0], pair[1]);
@@ -108,13 +110,13 @@ __device__ inline void pack_halves(const float (&values)[8], int64_t token, int 
     }
   }
   auto* row = static_cast<uint16_t*>(out.values) + token * out.stride;
-  if (out.order == SlotOrder::kPlain) {
+  if (is_plain) {
     *reinterpret_cast<uint4*>(row + col) = make_uint4(words[0], words[1], words[2], words[3]);
     return;
   }
 #pragma unroll
   for (int i = 0; i < 4; ++i)
-    *reinterpret_cast<uint32_t*>(row + slot_of(out.order, col + 2 * i)) = words[i];
+    *reinterpret_cast<uint32_t*>(row + slot_of(out.order, col + i / 2 * 4 + i % 2)) = words[i];
 }
 
 template <PackedRows::Kind kKind>
