@@ -81,6 +81,8 @@ __device__ inline OneSums<PackingFacts<kPacking>> multiply_block(
   using Codes = typename Facts::Codes;
   constexpr PanelShape kShape = Facts::kShape;
   OneSums<Facts> result{};
+  [[maybe_unused]] int odd[4] =
+      {};  // of odd runs, where they are not apart anyway: two sums wait less for each other
 #pragma unroll
   for (int run = 0; run < 8; ++run) {
     Codes codes[2];
@@ -95,8 +97,8 @@ __device__ inline OneSums<PackingFacts<kPacking>> multiply_block(
         Facts::kHasLevels ? Facts::values(codes[0], t) : codes[0].plain(t),
         Facts::kHasLevels ? Facts::values(codes[1], t) : codes[1].plain(t),
     };
-    multiply_32<Facts::kHasLevels>(result.sums[run % kRuns], w[0].low, w[1].low, w[0].high,
-                                   w[1].high, x0, x1);
+    int(&sums)[4] = kRuns == 1 && run % 2 == 1 ? odd : result.sums[run % kRuns];
+    multiply_32<Facts::kHasLevels>(sums, w[0].low, w[1].low, w[0].high, w[1].high, x0, x1);
     if constexpr (Facts::kHasLowLevels) {
       const BytePair low[2] = {Facts::low_values(codes[0]), Facts::low_values(codes[1])};
       multiply_32<true>(result.low, low[0].low, low[1].low, low[0].high, low[1].high, x0, x1);
@@ -107,6 +109,7 @@ __device__ inline OneSums<PackingFacts<kPacking>> multiply_block(
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       int& sum = result.sums[i][k];
+      if constexpr (OneInput<Facts>::kRuns == 1) sum += odd[k];
       if constexpr (Facts::kHasLowLevels) sum = 128 * sum + result.low[k];
       if constexpr (!Facts::kHasLevels && Facts::kInfo.offset != 0)
         sum -= Facts::kInfo.offset * (k % 2 == 0 ? in.sums[i].x : in.sums[i].y);

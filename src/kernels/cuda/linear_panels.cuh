@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of all packings of codes for up to eight tokens. A block of threads has a panel at a
 // time, 16 rows; its warps take blocks of 256 columns in turn, and their sums are added in the
-// order of warps: linear_one.cuh and linear_many.cuh give the same. Every warp has a few blocks of
+// order of warps: linear_one.cuh gives the same. Every warp has a few blocks of
 // weights on their way into its own shared memory: that, not arithmetic, is what keeps the memory
 // bus busy.
 #pragma once
@@ -44,13 +44,13 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   for (int panel = blockIdx.x; panel < weights.panels(); panel += distance) {
     float total[1][4] = {};
     for (int block = warp; block < weights.blocks(); block += kPanelWarps) {
-      const TileInput in[1] = {tile_input<Facts>(codes, scales, code_sums, block)};
+      const TileInput in = tile_input<Facts>(codes, scales, code_sums, block);
       const std::byte* base = weights.wait();
       const int count = weights.runs() - block * 8;
       if (count >= 8) {
-        add_block<kPacking, true>(base, in, 8, total);
+        add_block<kPacking, true>(base, in, 8, total[0]);
       } else {
-        add_block<kPacking, false>(base, in, count, total);
+        add_block<kPacking, false>(base, in, count, total[0]);
       }
       weights.go_on();
     }

@@ -35,14 +35,15 @@ class PanelFetch {
   __device__ PanelFetch(const LinearParts& parts, int first, int distance, uint4* memory,
                         Barriers& barriers)
       : parts_(parts),
-        ring_(reinterpret_cast<std::byte*>(memory) + warp() * kStages * kBytes,
-              barriers.of[warp()]),
+        warp_(__shfl_sync(0xFFFFFFFF, static_cast<int>(threadIdx.x) / 32, 0)),
+        ring_(reinterpret_cast<std::byte*>(memory) + warp_ * kStages * kBytes, barriers.of[warp_]),
         runs_(static_cast<int>(parts.cols / kRunColumns)),
         blocks_((runs_ + 7) / 8),
+        last_bytes_(static_cast<int>(kShape.scales + (runs_ - (blocks_ - 1) * 8) * kShape.run)),
         panels_(tiles_of(parts, kRowsOfTile)),
         distance_(distance),
-        panel_(warp() < blocks_ ? first : panels_),
-        block_(warp()) {
+        panel_(warp_ < blocks_ ? first : panels_) {
+    begin_panel();
 #pragma unroll
     for (int i = 0; i < kStages; ++i)
       fetch();
@@ -67,33 +68,35 @@ class PanelFetch {
   }
 
  private:
-  static __device__ int warp() {
-    return static_cast<int>(threadIdx.x) / 32;
+  __device__ void begin_panel() {
+    block_ = warp_;
+    if (panel_ >= panels_) return;
+    const TilePlace place = find_tile(parts_, panel_, kRowsOfTile);
+    const LinearPart& part = parts_.part[place.part];
+    at_ = part.weights + place.tile * part.stride + warp_ * kBytes;
   }
   __device__ void fetch() {
     if (panel_ >= panels_) return ring_.fetch(nullptr, 0);
-    if (block_ == warp()) {
-      const TilePlace place = find_tile(parts_, panel_, kRowsOfTile);
-      at_ = parts_.part[place.part].weights + place.tile * parts_.part[place.part].stride;
-    }
-    const int count = min(8, runs_ - block_ * 8);
-    ring_.fetch(at_ + static_cast<int64_t>(block_) * kBytes,
-                static_cast<int>(kShape.scales + count * kShape.run));
+    constexpr auto kWhole = static_cast<int>(kShape.scales + 8 * kShape.run);
+    ring_.fetch(at_, block_ == blocks_ - 1 ? last_bytes_ : kWhole);
+    at_ += kPanelWarps * kBytes;
     block_ += kPanelWarps;
     if (block_ >= blocks_) {
-      block_ = warp();
       panel_ += distance_;
+      begin_panel();
     }
   }
 
   const LinearParts& parts_;
+  int warp_;  // the same in all lanes, and known to be: addresses are then computed once for all
   WeightRing<kBytes, kStages> ring_;
   int runs_;
   int blocks_;
+  int last_bytes_;  // of a panel's last block
   int panels_;
   int distance_;
   int panel_;  // of the block to be sent for next
-  int block_;
+  int block_ = 0;
   const std::byte* at_ = nullptr;
 };
 
