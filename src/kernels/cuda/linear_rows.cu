@@ -13,12 +13,13 @@ struct HalfRows {
   using Sum = float;
   static constexpr int kElementBytes = 2;
   static constexpr bool kHasScales = false;
+  static constexpr bool kScalesSums = false;
   static __device__ void multiply(float (&sum)[4], uint4 row0, uint4 row1, const uint4 (&x)[1]) {
     mma_16x8x16<Element>(sum, {row0.x, row1.x, row0.y, row1.y}, x[0].x, x[0].y);
     mma_16x8x16<Element>(sum, {row0.z, row1.z, row0.w, row1.w}, x[0].z, x[0].w);
   }
   static __device__ void write(const LinearParts& parts, const FloatInput&, TilePlace place,
-                               int row_of_tile, int token, float sum) {
+                               int row_of_tile, float, int token, float sum) {
     write_output(parts, place, row_of_tile, token, sum);
   }
 };
@@ -68,8 +69,9 @@ struct E4m3Products {
 // Scales of each 128 columns, of the weights or the inputs.
 struct E4m3Spans : E4m3Products {
   static constexpr bool kHasScales = true;
+  static constexpr bool kScalesSums = false;
   static __device__ void write(const LinearParts& parts, const FloatInput&, TilePlace place,
-                               int row_of_tile, int token, float sum) {
+                               int row_of_tile, float, int token, float sum) {
     write_output(parts, place, row_of_tile, token, sum);
   }
 };
@@ -77,12 +79,11 @@ struct E4m3Spans : E4m3Products {
 // One scale a row and one a token, for whole sums.
 struct E4m3Rows : E4m3Products {
   static constexpr bool kHasScales = false;
+  static constexpr bool kScalesSums = true;
   static __device__ void write(const LinearParts& parts, const FloatInput& x, TilePlace place,
-                               int row_of_tile, int token, float sum) {
-    const LinearPart& part = parts.part[place.part];
-    const int row = min(place.tile * kRowsOfTile + row_of_tile, part.rows - 1);
+                               int row_of_tile, float row_scale, int token, float sum) {
     const float scale = x.scales == nullptr ? 1 : x.scales[token];
-    write_output(parts, place, row_of_tile, token, part.row_scales[row] * scale * sum);
+    write_output(parts, place, row_of_tile, token, row_scale * scale * sum);
   }
 };
 

@@ -67,10 +67,18 @@ class RowInputs {
   int to_second_ = 0;  // and from there to the second
 };
 
-// Facts, beside those of RowFetch and RowInput: Sum; multiply(sum, words of two rows, words of the
-// input), a lane's piece of them; write(parts, x, place, row of the tile, token, sum).
-// Three blocks of threads a processor: where tiles are few there is room for the next product's
-// first, which are fetched meanwhile.
+// The scale of a row of a tile, of which whole sums are multiplied; it comes from memory, so that
+// it is asked for long before.
+__device__ inline float row_scale_of(const LinearParts& parts, TilePlace place, int row_of_tile) {
+  const LinearPart& part = parts.part[place.part];
+  return part.row_scales[min(place.tile * kRowsOfTile + row_of_tile, part.rows - 1)];
+}
+
+// Facts, beside those of RowFetch and RowInput: Sum; kScalesSums, whether rows have a scale of
+// whole sums; multiply(sum, words of two rows, words of the input), a lane's piece of them;
+// write(parts, x, place, row of the tile, its scale, token, sum). Three blocks of threads a
+// processor: where tiles are few there is room for the next product's first, which are fetched
+// meanwhile.
 template <class Facts, int kTiles>
 __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
     linear_rows_kernel(const __grid_constant__ LinearParts parts,
@@ -83,7 +91,12 @@ __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
   const int token_tiles = kTiles == 1 ? 1 : tiles_of(x.tokens, 8 * kTiles);
   Fetch weights(parts, tiles, token_tiles, stages);
   const int chunks = weights.chunks();
+  TilePlace place = weights.place(static_cast<int>(blockIdx.x));
+  const int own_row = static_cast<int>(threadIdx.x) % kRowsOfTile;  // whose sums it writes
+  float row_scale = Facts::kScalesSums ? row_scale_of(parts, place, own_row) : 1.0f;
   wait_for_inputs();
+  if (Facts::kScalesSums && x.scales != nullptr && static_cast<int>(threadIdx.x) < x.tokens)
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(x.scales + threadIdx.x));
 
   int round = 0;
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++round) {
@@ -119,9 +132,11 @@ __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
     WarpSums<kTiles, kRowWarps, Sum>& set = sums[round % 2];
     set.put(total);
     __syncthreads();
-    const TilePlace place = weights.place(tile);
-    set.each(first_token, x.tokens, round % kRowWarps,
-             [&](int row, int token, Sum sum) { Facts::write(parts, x, place, row, token, sum); });
+    set.each(first_token, x.tokens, round % kRowWarps, [&](int row, int token, Sum sum) {
+      Facts::write(parts, x, place, row, row_scale, token, sum);
+    });
+    place = weights.place(tile + static_cast<int>(gridDim.x));
+    if constexpr (Facts::kScalesSums) row_scale = row_scale_of(parts, place, own_row);
   }
 }
 
