@@ -67,6 +67,15 @@ class LinearRowsCuda : public LinearOnGpu {
     add("fp8 by blocks, inputs by tokens", fp8_weights(random_, rows, cols, kBlocks, of_tokens));
     add("fp8 by the tensor, given scale",
         fp8_weights(random_, rows, cols, kTensor, {.kind = InputKind::kE4m3, .scale = 0.01F}));
+    // Inputs as they are become f16.
+    std::vector<float> rounded = x;
+    for (float& value : rounded)
+      value = to_float(to_half(value));
+    for (const Fp8Scales scales : {kRows, kBlocks}) {
+      const Weights weights = fp8_weights(random_, rows, cols, scales, {});
+      result.push_back({scales == kRows ? "fp8 by rows, inputs in f16" : "fp8 by blocks, in f16",
+                        place(weights), expected(weights, rounded, tokens)});
+    }
     add("int8",
         int8_weights(random_, rows, cols, CodeOrder::kRowsSigned, {.kind = InputKind::kInt8}));
     add("int8 with zeros", int8_weights(random_, rows, cols, CodeOrder::kRowsSigned,
