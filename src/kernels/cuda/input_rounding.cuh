@@ -142,9 +142,11 @@ __device__ inline void write_span_scale(const RowScales& out, int64_t token, int
   if constexpr (kKind == PackedRows::Kind::kE4m3AsF16) {
     out.scales[token * out.spans + span] = scale.scale;
   } else {
-    const int64_t tile = token / out.tiles.each;
-    const int64_t width = tile == out.tokens / out.tiles.each ? out.tiles.last : out.tiles.each;
-    const int64_t before = tile * out.tiles.each;
+    const auto each = static_cast<uint32_t>(out.tiles.each);
+    const uint32_t tile = static_cast<uint32_t>(token) / each;
+    const bool is_last = tile == static_cast<uint32_t>(out.tokens) / each;
+    const int64_t width = is_last ? out.tiles.last : out.tiles.each;
+    const int64_t before = static_cast<int64_t>(tile) * out.tiles.each;
     out.scales[before * out.spans + span * width + (token - before)] = scale.scale;
   }
 }
