@@ -50,22 +50,62 @@ __device__ inline void leave_cluster() {
 #endif
 }
 
-// Into the shared memory of the block `rank`, where `to` is in this one's; it must have begun.
-__device__ inline void store_to_rank(uint32_t* to, [[maybe_unused]] int rank, uint32_t value) {
+// In shared memory: kWords numbers from each block of a cluster to every block, once. They come
+// with what counts them, so that nobody waits for memory that has nothing to do with them.
+template <int kWords>
+struct ClusterLetters {
+  uint64_t barrier;
+  uint32_t from[kMostOfCluster][kWords];
+
+  // All threads, when a kernel begins.
+  __device__ void open() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  const auto own = static_cast<uint32_t>(__cvta_generic_to_shared(to));
-  asm volatile(
-      "{\n"
-      ".reg .b32 there;\n"
-      "mapa.shared::cluster.u32 there, %0, %1;\n"
-      "st.shared::cluster.u32 [there], %2;\n"
-      "}" ::"r"(own),
-      "r"(rank), "r"(value)
-      : "memory");
-#else
-  *to = value;
+    if (cluster_size() == 1) return;
+    if (threadIdx.x == 0) {
+      const auto own = static_cast<uint32_t>(__cvta_generic_to_shared(&barrier));
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(own) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(own),
+                   "r"(cluster_size() * kWords * 4)
+                   : "memory");
+    }
+    __syncwarp();
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #endif
-}
+  }
+  // All threads, after a barrier of the block; then `from` is there. Of a cluster of more than one.
+  __device__ void exchange([[maybe_unused]] const uint32_t (&words)[kWords]) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    wait_for_cluster();  // all have opened theirs
+    const auto rank = static_cast<int>(threadIdx.x);
+    const auto own = static_cast<uint32_t>(__cvta_generic_to_shared(&barrier));
+    if (rank < cluster_size()) {
+      const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(from[cluster_rank()]));
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) {
+        asm volatile(
+            "{\n"
+            ".reg .b32 there, counter;\n"
+            "mapa.shared::cluster.u32 there, %0, %2;\n"
+            "mapa.shared::cluster.u32 counter, %1, %2;\n"
+            "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [there], %3, [counter];\n"
+            "}" ::"r"(to + 4 * i),
+            "r"(own), "r"(rank), "r"(words[i])
+            : "memory");
+      }
+    }
+    __syncwarp();
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "again:\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], 0;\n"
+        "@!done bra again;\n"
+        "}" ::"r"(own)
+        : "memory");
+#endif
+  }
+};
 
 // Four floats from the shared memory of the block `rank`, where `from` is in this one's.
 __device__ inline float4 load_from_rank(const float* from, [[maybe_unused]] int rank) {

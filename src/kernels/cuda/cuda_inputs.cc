@@ -227,8 +227,9 @@ Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
   INGOT_TRY(grow(entry.codes, bytes));
   floats.values = entry.codes.data();
   if (entry.form == InputForm::kE4m3) {
-    floats.spans = stride / 128;
-    INGOT_TRY(grow(entry.scales, static_cast<size_t>(tokens_ * floats.spans) * sizeof(float)));
+    floats.spans = entry.quant.block == 0 ? 0 : stride / 128;
+    const int64_t scales_each = std::max<int64_t>(floats.spans, 1);
+    INGOT_TRY(grow(entry.scales, static_cast<size_t>(tokens_ * scales_each) * sizeof(float)));
     auto* scales = reinterpret_cast<float*>(entry.scales.data());
     floats.scales = scales;
     round({.kind = PackedRows::Kind::kE4m3AsF16,

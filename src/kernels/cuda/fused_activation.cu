@@ -16,7 +16,12 @@ constexpr int kColumns = kWarpColumns * kWarps;
 
 using Kind = PackedRows::Kind;
 
-// This lane's columns of a block; zeros behind the row.
+constexpr int kNone = -1;  // as ActivationRows has it
+constexpr int kAny = -2;   // as the rows say
+
+// This lane's columns of a block; zeros behind the row. kActivation: known before, as code for all
+// of them is long enough to be waited for.
+template <int kActivation>
 __device__ inline void make_8(const ActivationRows& rows, int cols, int64_t token, int block,
                               float (&values)[8]) {
   const int col = block * kWarpColumns + threadIdx.x % 32 * 8;
@@ -26,12 +31,13 @@ __device__ inline void make_8(const ActivationRows& rows, int cols, int64_t toke
   if (col >= cols) return;
   const int64_t at = token * cols + col;
   load_8(rows.gate + at, values);
-  if (rows.activation < 0) return;
+  const int activation = kActivation == kAny ? rows.activation : kActivation;
+  if (activation < 0) return;
   float up[8];
   if (rows.up != nullptr) load_8(rows.up + at, up);
 #pragma unroll
   for (int k = 0; k < 8; ++k) {
-    values[k] = activated(static_cast<Activation>(rows.activation), values[k]);
+    values[k] = activated(static_cast<Activation>(activation), values[k]);
     if (rows.up != nullptr) values[k] *= up[k];
   }
 }
@@ -51,45 +57,64 @@ __global__ void __launch_bounds__(32 * kWarps)
   const int block = blockIdx.x * kWarps + threadIdx.x / 32;
   if (block * kWarpColumns >= cols) return;
   float values[8];
-  make_8(rows, cols, token, block, values);
+  make_8<kAny>(rows, cols, token, block, values);
   store_made(rows, cols, token, block, values);
-  pack_8<kKind>(values, RowRounding(out.scales.quant), cols, token, block, out);
+  pack_8<kKind>(values, RowRounding<kKind>(out.scales.quant), cols, token, block, out);
 }
 
-// With few registers it can begin beside the product in front of it.
-template <Kind kKind>
+// kKeeps: a cluster has lanes for all columns. With few registers it can begin beside the product
+// in front of it.
+template <Kind kKind, int kActivation, bool kKeeps>
 __global__ void __launch_bounds__(32 * kWarps, 3)
     activation_row_kernel(const __grid_constant__ ActivationRows rows, int cols,
                           const __grid_constant__ PackedRows out) {
-  arrive_at_cluster();  // this block has begun
+  __shared__ typename RowRounding<kKind>::Letters letters;
+  letters.open();
   let_next_begin();
   wait_for_inputs();
   const int64_t token = blockIdx.y;
   const int first = blockIdx.x * kWarps + threadIdx.x / 32;
-  const auto step = static_cast<int>(gridDim.x) * kWarps;
   const int blocks = (cols + kWarpColumns - 1) / kWarpColumns;
-  RowRounding rounding(out.scales.quant);
+  RowRounding<kKind> rounding(out.scales.quant);
   // Nothing is stored before the codes are: what is made again is read again.
-  float kept[8];
-  make_8(rows, cols, token, first, kept);
-  rounding.take(kept);
-  float more[8];
-#pragma unroll 1
-  for (int block = first + step; block < blocks; block += step) {
-    make_8(rows, cols, token, block, more);
-    rounding.take(more);
-  }
-  rounding.close_cluster();
-  const auto finish = [&](const float(&values)[8], int block) {
+  float values[8];
+  const auto finish = [&](int block) {
+    pack_codes<kKind>(values, rounding.row(), cols, token, block, out);
     store_made(rows, cols, token, block, values);
-    pack_8<kKind>(values, rounding, cols, token, block, out);
   };
-  if (first < blocks) finish(kept, first);
+  if constexpr (kKeeps) {
+    make_8<kActivation>(rows, cols, token, first, values);
+    rounding.take(values);
+    rounding.close_cluster(letters);
+    if (first < blocks) finish(first);
+  } else {
+    const auto step = static_cast<int>(gridDim.x) * kWarps;
 #pragma unroll 1
-  for (int block = first + step; block < blocks; block += step) {
-    make_8(rows, cols, token, block, more);
-    finish(more, block);
+    for (int block = first; block < blocks; block += step) {
+      make_8<kActivation>(rows, cols, token, block, values);
+      rounding.take(values);
+    }
+    rounding.close_cluster(letters);
+#pragma unroll 1
+    for (int block = first; block < blocks; block += step) {
+      make_8<kActivation>(rows, cols, token, block, values);
+      finish(block);
+    }
   }
+}
+
+template <Kind kKind>
+void launch_row(const ActivationRows& rows, int cols, unsigned tokens, unsigned cluster,
+                const PackedRows& out, Stream stream) {
+  const auto launch = [&](auto kernel) {
+    launch_early(kernel, {dim3(cluster, tokens), 32 * kWarps, 0, cluster}, stream, rows, cols, out);
+  };
+  constexpr auto kSilu = static_cast<int>(Activation::kSilu);
+  if (static_cast<int>(cluster) * kColumns < cols)
+    return launch(activation_row_kernel<kKind, kAny, false>);
+  if (rows.activation == kNone) return launch(activation_row_kernel<kKind, kNone, true>);
+  if (rows.activation == kSilu) return launch(activation_row_kernel<kKind, kSilu, true>);
+  launch(activation_row_kernel<kKind, kAny, true>);
 }
 
 // Blocks of threads that a row fills, a power of two.
@@ -119,12 +144,8 @@ void activate_and_pack(const ActivationRows& rows, int64_t tokens, int64_t cols,
   const bool is_whole_row = quant.kind != InputKind::kE4m3 || quant.block != kSpan;
   visit_kind(out.kind, [&]<Kind kKind>() {
     if constexpr (is_rounded(kKind)) {
-      if (is_whole_row) {
-        const unsigned cluster = cluster_for(cols);
-        return launch_early(activation_row_kernel<kKind>,
-                            {dim3(cluster, count), 32 * kWarps, 0, cluster}, stream, rows, width,
-                            out);
-      }
+      if (is_whole_row)
+        return launch_row<kKind>(rows, width, count, cluster_for(cols), out, stream);
     }
     const dim3 grid(static_cast<unsigned>((cols + kColumns - 1) / kColumns), count);
     launch_early(activation_kernel<kKind>, {grid, 32 * kWarps}, stream, rows, width, out);
@@ -132,7 +153,7 @@ void activate_and_pack(const ActivationRows& rows, int64_t tokens, int64_t cols,
 }
 
 void pack_rows(const float* x, int64_t tokens, int64_t cols, const PackedRows& out, Stream stream) {
-  activate_and_pack({-1, x, nullptr, nullptr}, tokens, cols, out, stream);
+  activate_and_pack({kNone, x, nullptr, nullptr}, tokens, cols, out, stream);
 }
 
 }  // namespace ingot::cuda

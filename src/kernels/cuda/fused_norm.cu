@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     square = block_reduce(sum, Add{}, slots) / count;
   }
   const float factor = 1.0f / sqrtf(square + norm.eps);
-  RowRounding rounding(out.scales.quant);
+  RowRounding<kKind> rounding(out.scales.quant);
 #pragma unroll
   for (int i = 0; i < kBlocks; ++i) {
     const int block = warp + i * kWarps;

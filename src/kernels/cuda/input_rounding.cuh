@@ -25,6 +25,8 @@ struct Scale {
   bool is_usable;  // not: all codes are zero
 };
 
+// kIsInt8: what quant.kind says.
+template <bool kIsInt8>
 __device__ inline Scale input_scale(const InputQuant& quant, uint32_t bits, float least,
                                     float most) {
   constexpr float kSmallestInput = 0x1p-110f;
@@ -33,18 +35,18 @@ __device__ inline Scale input_scale(const InputQuant& quant, uint32_t bits, floa
   float largest = __uint_as_float(bits);
   if (largest < kSmallestInput) return {0, 0, false};
   if (quant.limit > 0 && largest > quant.limit) largest = quant.limit;
-  if (quant.kind == InputKind::kInt8 && !quant.is_symmetric) {
+  if (kIsInt8 && !quant.is_symmetric) {
     least = least < 0 ? least : 0;
     most = most > 0 ? most : 0;
     const float scale = (most - least) / 255;
     return {scale, -128 - rintf(least / scale), true};
   }
-  float scale = largest / (quant.kind == InputKind::kInt8 ? 127.0f : 448.0f);
+  float scale = largest / (kIsInt8 ? 127.0f : 448.0f);
   if (quant.has_powers) scale = __uint_as_float((__float_as_uint(scale) + 0x7FFFFF) & 0xFF800000u);
   return {scale, 0, true};
 }
 
-// What a scale is made of.
+// What a scale is made of; int8 alone has use for the least and the most.
 struct InputRange {
   uint32_t bits = 0;
   float least = 0;
@@ -55,44 +57,46 @@ struct InputRange {
     least = fminf(least, value);
     most = fmaxf(most, value);
   }
-  // What all threads of a block took; every thread calls it.
+  // What all threads of a block took; every thread calls it. A barrier before the next call.
+  template <bool kIsInt8>
   __device__ InputRange of_block(const InputQuant& quant) const {
     __shared__ uint32_t bit_slots[32];
-    __shared__ float slots[32];
     InputRange all;
-    all.bits = block_reduce(bits, Max{}, bit_slots);
-    if (quant.kind == InputKind::kInt8 && !quant.is_symmetric) {
+    const int lane = threadIdx.x % 32;
+    const uint32_t of_warp = __reduce_max_sync(0xFFFFFFFF, bits);
+    if (lane == 0) bit_slots[threadIdx.x / 32] = of_warp;
+    __syncthreads();
+    all.bits = __reduce_max_sync(0xFFFFFFFF,
+                                 lane < static_cast<int>(blockDim.x) / 32 ? bit_slots[lane] : 0);
+    if (kIsInt8 && !quant.is_symmetric) {
+      __shared__ float slots[32];
       all.least = block_reduce(least, Min{}, slots);
       all.most = block_reduce(most, Max{}, slots);
     }
     return all;
   }
-  // What all blocks of a cluster took, given each one's own. All threads have been at the cluster's
-  // barrier before, arrived and not yet waited.
-  __device__ InputRange of_cluster() const {
-    const int size = cluster_size();
-    __shared__ uint32_t all[3][kMostOfCluster];
-    wait_for_cluster();
-    const auto rank = static_cast<int>(threadIdx.x);
-    if (rank < size) {
-      const int own = cluster_rank();
-      store_to_rank(&all[0][own], rank, bits);
-      store_to_rank(&all[1][own], rank, __float_as_uint(least));
-      store_to_rank(&all[2][own], rank, __float_as_uint(most));
+  // What all blocks of a cluster took, given each one's own.
+  template <bool kIsInt8>
+  __device__ InputRange of_cluster(ClusterLetters<kIsInt8 ? 3 : 1>& letters) const {
+    if (cluster_size() == 1) return *this;
+    if constexpr (kIsInt8) {
+      letters.exchange({bits, __float_as_uint(least), __float_as_uint(most)});
+    } else {
+      letters.exchange({bits});
     }
-    __syncwarp();
-    arrive_at_cluster();
-    wait_for_cluster();
     InputRange result;
-    for (int i = 0; i < size; ++i) {
-      result.bits = max(result.bits, all[0][i]);
-      result.least = fminf(result.least, __uint_as_float(all[1][i]));
-      result.most = fmaxf(result.most, __uint_as_float(all[2][i]));
+    for (int i = 0; i < cluster_size(); ++i) {
+      result.bits = max(result.bits, letters.from[i][0]);
+      if constexpr (kIsInt8) {
+        result.least = fminf(result.least, __uint_as_float(letters.from[i][1]));
+        result.most = fmaxf(result.most, __uint_as_float(letters.from[i][2]));
+      }
     }
     return result;
   }
+  template <bool kIsInt8>
   __device__ Scale scale(const InputQuant& quant) const {
-    return input_scale(quant, bits, least, most);
+    return input_scale<kIsInt8>(quant, bits, least, most);
   }
 };
 
@@ -130,13 +134,21 @@ __device__ inline void write_row_scale(const RowScales& out, int64_t token, cons
   if (out.spans == 0) out.scales[token] = scale.scale;
   if (out.shifts != nullptr) out.shifts[token] = scale.scale * scale.zero;
 }
+// Of codes for the library; f16 numbers have the scales of a token together.
+template <PackedRows::Kind kKind>
 __device__ inline void write_span_scale(const RowScales& out, int64_t token, int64_t span,
                                         const Scale& scale) {
   if (span >= out.spans) return;
-  const int64_t tile = token / out.tiles.each;
-  const int64_t width = tile == out.tokens / out.tiles.each ? out.tiles.last : out.tiles.each;
-  const int64_t before = tile * out.tiles.each;
-  out.scales[before * out.spans + span * width + (token - before)] = scale.scale;
+  if constexpr (kKind == PackedRows::Kind::kE4m3AsF16) {
+    out.scales[token * out.spans + span] = scale.scale;
+  } else {
+    const auto each = static_cast<uint32_t>(out.tiles.each);
+    const uint32_t tile = static_cast<uint32_t>(token) / each;
+    const bool is_last = tile == static_cast<uint32_t>(out.tokens) / each;
+    const int64_t width = is_last ? out.tiles.last : out.tiles.each;
+    const int64_t before = static_cast<int64_t>(tile) * out.tiles.each;
+    out.scales[before * out.spans + span * width + (token - before)] = scale.scale;
+  }
 }
 
 }  // namespace ingot::cuda

@@ -75,7 +75,9 @@ __device__ inline Scale scale_of(const InputRows& in, const InputQuant& quant, i
   for (int col = first + static_cast<int>(threadIdx.x); col < end;
        col += static_cast<int>(blockDim.x))
     range.take(input_at(in, token, col));
-  return range.of_block(quant).scale(quant);
+  __syncthreads();  // what the call before left has been read
+  if (quant.kind == InputKind::kInt8) return range.of_block<true>(quant).scale<true>(quant);
+  return range.of_block<false>(quant).scale<false>(quant);
 }
 
 // Calls round(col, value, scale) for every column of a token, and close(first, end, scale) for
@@ -157,7 +159,7 @@ __global__ void __launch_bounds__(kRowThreads)
         if (first == 0 && threadIdx.x == 0) write_row_scale(out.scales, token, scale);
         for (int span = first / kSpan + static_cast<int>(threadIdx.x); span * kSpan < end;
              span += kRowThreads)
-          write_span_scale(out.scales, token, span, scale);
+          write_span_scale<kKind>(out.scales, token, span, scale);
       });
   for (int64_t col = in.cols + threadIdx.x; col < out.stride; col += kRowThreads)
     codes[col] = 0;

@@ -41,9 +41,10 @@ void pack_floats(const InputRows& in, ElementType type, void* out, int64_t strid
 // The scales of rows that are rounded as a checkpoint says.
 struct RowScales {
   InputQuant quant;
-  float* scales;     // [tokens]; with spans: [tiles][spans][tokens of the tile]
-  int64_t spans;     // e4m3: runs of 128 columns that have a scale each, stride / 128; or 0
-  TokenTiles tiles;  // {1, 1}: scales are [tokens][spans]
+  float* scales;  // [tokens]; with spans: [tiles][spans][tokens of the tile], of f16
+                  // numbers [tokens][spans]
+  int64_t spans;  // e4m3: runs of 128 columns that have a scale each, stride / 128; or 0
+  TokenTiles tiles;
   int32_t tokens;
   float* shifts;  // int8: [tokens], scale * zero; else null
 };

@@ -29,16 +29,21 @@ struct Form {
   bool has_spans;
 };
 const Form kForms[] = {
-    {"e4m3 numbers", Kind::kE4m3AsF16, {.kind = InputKind::kE4m3}, true},
+    {"e4m3 numbers", Kind::kE4m3AsF16, {.kind = InputKind::kE4m3}, false},
+    {"e4m3 numbers, in spans", Kind::kE4m3AsF16, {.kind = InputKind::kE4m3}, true},
     {"e4m3 numbers, given scale",
      Kind::kE4m3AsF16,
      {.kind = InputKind::kE4m3, .scale = 0.01F},
-     true},
+     false},
+    {"e4m3 numbers, small given scale",
+     Kind::kE4m3AsF16,
+     {.kind = InputKind::kE4m3, .scale = 1e-35F},
+     false},
     {"e4m3 numbers in blocks", Kind::kE4m3AsF16, {.kind = InputKind::kE4m3, .block = 128}, true},
     {"e4m3 numbers, limited powers",
      Kind::kE4m3AsF16,
      {.kind = InputKind::kE4m3, .limit = 2, .has_powers = true},
-     true},
+     false},
     {"e4m3", Kind::kE4m3, {.kind = InputKind::kE4m3}, false},
     {"e4m3, given scale", Kind::kE4m3, {.kind = InputKind::kE4m3, .scale = 0.01F}, false},
     {"e4m3 of tokens, in spans", Kind::kE4m3, {.kind = InputKind::kE4m3}, true},
@@ -86,7 +91,8 @@ class InputsCuda : public ::testing::Test {
 
   static int64_t stride(int64_t cols) { return (cols + 127) / 128 * 128; }
 
-  // Numbers as they come, a row of zeros, one with a NaN, one with a few large ones.
+  // Numbers as they come, a row of zeros, one with a NaN, one with a few large ones; rows of small
+  // and of large numbers, and one of numbers that lie between codes, with zeros of both signs.
   std::vector<float> inputs(int64_t tokens, int64_t cols) {
     std::vector<float> x = random_.normals(tokens * cols);
     const auto row = [&](int64_t token) {
@@ -95,7 +101,20 @@ class InputsCuda : public ::testing::Test {
     if (tokens > 1) row(1).front() = 300;
     if (tokens > 2) std::ranges::fill(row(2), 0.0F);
     if (tokens > 3) row(3).back() = std::numeric_limits<float>::quiet_NaN();
+    if (tokens > 4) multiply(row(4), 1e-32F);
+    if (tokens > 5) multiply(row(5), 1e34F);
+    if (tokens > 6) {
+      row(6).front() = 448;
+      for (int64_t i = 1; i < cols; ++i)
+        row(6)[static_cast<size_t>(i)] =
+            std::copysign(static_cast<float>(i % 1024) / 16, i % 3 == 0 ? 1.0F : -1.0F);
+    }
     return x;
+  }
+
+  static void multiply(std::span<float> values, float factor) {
+    for (float& value : values)
+      value *= factor;
   }
 
   // Fills memory with what no packer writes, packs, and reads it all.
@@ -156,10 +175,10 @@ TEST_F(InputsCuda, ActivationsAreRoundedWithWhatMakesThem) {
       for (const int64_t tokens : {1, 2, 5, 9}) {
         const auto gate = upload(inputs(tokens, cols));
         const auto up = upload(random_.normals(tokens * cols));
+        const auto activation = tokens == 2 ? Activation::kGeluTanh : Activation::kSilu;
         const Packed fused = pack(form, tokens, cols, [&](const PackedRows& out) {
-          activate_and_pack(
-              {static_cast<int>(Activation::kSilu), floats(gate), floats(up), floats(gate)}, tokens,
-              cols, out, stream());
+          activate_and_pack({static_cast<int>(activation), floats(gate), floats(up), floats(gate)},
+                            tokens, cols, out, stream());
         });
         ASSERT_EQ(fused, pack_alone(form, floats(gate), tokens, cols))
             << form.name << ", " << tokens << " by " << cols;
@@ -234,7 +253,8 @@ TEST_F(InputsCuda, CodesMeanWhatTheProcessorRoundsTo) {
           Half half{};
           std::memcpy(&half, packed.codes.data() + at * 2, 2);
           const int64_t spans = stride(cols) / 128;
-          value = scale_at(packed.scales, token * spans + i % cols / 128) * to_float(half);
+          const int64_t scale = form.has_spans ? token * spans + i % cols / 128 : token;
+          value = scale_at(packed.scales, scale) * to_float(half);
         }
         ASSERT_EQ(value, wanted[static_cast<size_t>(i)])
             << form.name << ", column " << i % cols << " of " << cols;

@@ -42,10 +42,10 @@ struct FloatInput {
   ElementType type;
   const void* values;  // [tokens, stride]
   int64_t stride;      // elements; but in f32 a multiple of 128, with zeros behind the columns
-  // f16 for e4m3 weights: [tokens, spans], of each 128 columns, or null. Codes: [tokens]; or, of
-  // each 128 columns, [tiles][spans][tokens of the tile].
+  // f16 for e4m3 weights: [tokens], or, of each 128 columns, [tokens, spans]; or null. Codes:
+  // [tokens]; or, of each 128 columns, [tiles][spans][tokens of the tile].
   const float* scales;
-  int64_t spans;
+  int64_t spans;  // 0: one scale a token
   int32_t tokens;
   TokenTiles tiles;
 };

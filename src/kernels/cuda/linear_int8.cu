@@ -12,7 +12,8 @@ struct Int8Rows {
   using Input = int8_t;
   using Sum = int;
   static constexpr int kElementBytes = 1;
-  static constexpr bool kHasScales = false;  // but for whole sums
+  static constexpr bool kHasScales = false;
+  static constexpr bool kScalesSums = true;
 
   static __device__ void multiply(int (&sum)[4], uint4 row0, uint4 row1, const uint4 (&x)[1]) {
     multiply_32<true>(sum, row0.x, row1.x, row0.y, row1.y, x[0].x, x[0].y);
@@ -20,12 +21,12 @@ struct Int8Rows {
   }
 
   static __device__ void write(const LinearParts& parts, const FloatInput& x, TilePlace place,
-                               int row_of_tile, int token, int sum) {
+                               int row_of_tile, float row_scale, int token, int sum) {
     const LinearPart& part = parts.part[place.part];
     const int row = place.tile * kRowsOfTile + row_of_tile;
     if (row >= part.rows) return;
     const bool has_shifts = parts.shifts != nullptr;
-    const OutputScales scales{.row = part.row_scales[row],
+    const OutputScales scales{.row = row_scale,
                               .token = x.scales[token],
                               .shift = has_shifts ? parts.shifts[token] : 0,
                               .row_sum = has_shifts ? parts.row_sums[place.part][row] : 0,

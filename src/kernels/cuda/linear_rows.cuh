@@ -18,47 +18,67 @@ struct RowInput {
   float scales[2] = {1, 1};  // of the tokens that this lane has sums of
 };
 
-// Where it comes from.
+// Where it comes from: this warp's chunks of a tile's tokens, one after the other. Its places are
+// moved on, not made again of the chunk's number, which took as many instructions as the products.
 template <class Facts>
 class RowInputs {
   using Piece = RowInput<Facts>;
+  static constexpr int kEach = 16 / static_cast<int>(sizeof(typename Facts::Input));  // of a word
 
  public:
-  __device__ RowInputs(const FloatInput& x, int first_token) {
+  __device__ RowInputs(const FloatInput& x, int first_token, int first_chunk) : x_(x) {
     const int lane = threadIdx.x % 32;
     const int last = x.tokens - 1;
-    const int64_t token = min(first_token + lane / 4, last);
-    from_ = static_cast<const typename Facts::Input*>(x.values) + token * x.stride +
-            lane % 4 * Piece::kPiece;
-    if (!Facts::kHasScales || x.scales == nullptr) return;
-    const int first = first_token + lane % 4 * 2;
-    scales_ = x.scales + min(first, last) * x.spans;
-    to_second_ = first < last ? static_cast<int>(x.spans) : 0;
+    const auto token = static_cast<uint32_t>(min(first_token + lane / 4, last));
+    at_ = token * static_cast<uint32_t>(x.stride / kEach) +
+          static_cast<uint32_t>(first_chunk * (kRowChunk / kEach) + lane % 4 * Piece::kWords);
+    if constexpr (Facts::kHasScales) {
+      const int first = min(first_token + lane % 4 * 2, last);
+      const bool has_spans = x.spans > 0;
+      const int each = has_spans ? static_cast<int>(x.spans) : 1;
+      scale_at_ = first * each + (has_spans ? first_chunk : 0);
+      to_second_ = first < last ? each : 0;
+    }
   }
 
-  __device__ void load(int chunk, Piece& to) const {
-    const auto* from = from_ + chunk * kRowChunk;
+  // The next chunk's.
+  __device__ void load(Piece& to) {
+    const auto* from = static_cast<const uint4*>(x_.values) + at_;
 #pragma unroll
     for (int i = 0; i < Piece::kPieces; ++i) {
 #pragma unroll
       for (int k = 0; k < Piece::kWords; ++k)
-        to.words[i][k] = reinterpret_cast<const uint4*>(from + i * 4 * Piece::kPiece)[k];
+        to.words[i][k] = from[i * 4 * Piece::kWords + k];
     }
-    if (!Facts::kHasScales || scales_ == nullptr) return;
-    to.scales[0] = scales_[chunk];
-    to.scales[1] = scales_[chunk + to_second_];
+    at_ += kRowWarps * kRowChunk / kEach;
+    if constexpr (Facts::kHasScales) {
+      if (x_.scales == nullptr) return;
+      const float* scales = x_.scales + scale_at_;
+      to.scales[0] = scales[0];
+      to.scales[1] = scales[to_second_];
+      if (x_.spans > 0) scale_at_ += kRowWarps;
+    }
   }
 
  private:
-  const typename Facts::Input* from_;
-  const float* scales_ = nullptr;  // of the first of the lane's two tokens
-  int to_second_ = 0;
+  const FloatInput& x_;
+  uint32_t at_;        // of the words
+  int scale_at_ = 0;   // of the first of the lane's two tokens
+  int to_second_ = 0;  // and from there to the second
 };
 
-// Facts, beside those of RowFetch and RowInput: Sum; multiply(sum, words of two rows, words of the
-// input), a lane's piece of them; write(parts, x, place, row of the tile, token, sum).
-// Three blocks of threads a processor: where tiles are few there is room for the next product's
-// first, which are fetched meanwhile.
+// The scale of a row of a tile, of which whole sums are multiplied; it comes from memory, so that
+// it is asked for long before.
+__device__ inline float row_scale_of(const LinearParts& parts, TilePlace place, int row_of_tile) {
+  const LinearPart& part = parts.part[place.part];
+  return part.row_scales[min(place.tile * kRowsOfTile + row_of_tile, part.rows - 1)];
+}
+
+// Facts, beside those of RowFetch and RowInput: Sum; kScalesSums, whether rows have a scale of
+// whole sums; multiply(sum, words of two rows, words of the input), a lane's piece of them;
+// write(parts, x, place, row of the tile, its scale, token, sum). Three blocks of threads a
+// processor: where tiles are few there is room for the next product's first, which are fetched
+// meanwhile.
 template <class Facts, int kTiles>
 __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
     linear_rows_kernel(const __grid_constant__ LinearParts parts,
@@ -71,36 +91,39 @@ __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
   const int token_tiles = kTiles == 1 ? 1 : tiles_of(x.tokens, 8 * kTiles);
   Fetch weights(parts, tiles, token_tiles, stages);
   const int chunks = weights.chunks();
+  TilePlace place = weights.place(static_cast<int>(blockIdx.x));
+  const int own_row = static_cast<int>(threadIdx.x) % kRowsOfTile;  // whose sums it writes
+  float row_scale = Facts::kScalesSums ? row_scale_of(parts, place, own_row) : 1.0f;
   wait_for_inputs();
+  if (Facts::kScalesSums && x.scales != nullptr && static_cast<int>(threadIdx.x) < x.tokens)
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(x.scales + threadIdx.x));
 
   int round = 0;
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++round) {
-    const int first_token = tile % token_tiles * 8 * kTiles;
+    const int first_token = kTiles == 1 ? 0 : tile % token_tiles * 8 * kTiles;
     Sum total[kTiles][4] = {};
-    const RowInputs<Facts> inputs(x, first_token);
+    RowInputs<Facts> inputs(x, first_token, warp);
     RowInput<Facts> in;  // the next: on its way while others are multiplied
-    if (warp < chunks) inputs.load(warp, in);
+    if (warp < chunks) inputs.load(in);
     for (int chunk = warp; chunk < chunks; chunk += kRowWarps) {
       const typename Fetch::Chunk rows = weights.next();
 #pragma unroll
       for (int i = 0; i < kTiles; ++i) {
         Sum sum[4] = {};
+        Sum(&into)[4] = Facts::kHasScales ? sum : total[i];
 #pragma unroll
         for (int piece = 0; piece < RowInput<Facts>::kPieces; ++piece)
-          Facts::multiply(sum, rows.words[0][piece], rows.words[1][piece], in.words[piece]);
+          Facts::multiply(into, rows.words[0][piece], rows.words[1][piece], in.words[piece]);
         const float scales[2] = {in.scales[0], in.scales[1]};
         if (i + 1 < kTiles) {
-          RowInputs<Facts>(x, first_token + 8 * (i + 1)).load(chunk, in);
-        } else {
-          inputs.load(min(chunk + kRowWarps, chunks - 1), in);
+          RowInputs<Facts>(x, first_token + 8 * (i + 1), chunk).load(in);
+        } else if (chunk + kRowWarps < chunks) {
+          inputs.load(in);
         }
+        if constexpr (Facts::kHasScales) {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          if constexpr (Facts::kHasScales) {
+          for (int k = 0; k < 4; ++k)
             total[i][k] = fmaf(rows.scales[k / 2] * scales[k % 2], sum[k], total[i][k]);
-          } else {
-            total[i][k] += sum[k];
-          }
         }
       }
     }
@@ -109,9 +132,11 @@ __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
     WarpSums<kTiles, kRowWarps, Sum>& set = sums[round % 2];
     set.put(total);
     __syncthreads();
-    const TilePlace place = weights.place(tile);
-    set.each(first_token, x.tokens, round % kRowWarps,
-             [&](int row, int token, Sum sum) { Facts::write(parts, x, place, row, token, sum); });
+    set.each(first_token, x.tokens, round % kRowWarps, [&](int row, int token, Sum sum) {
+      Facts::write(parts, x, place, row, row_scale, token, sum);
+    });
+    place = weights.place(tile + static_cast<int>(gridDim.x));
+    if constexpr (Facts::kScalesSums) row_scale = row_scale_of(parts, place, own_row);
   }
 }
 

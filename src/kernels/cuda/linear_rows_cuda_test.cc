@@ -63,6 +63,19 @@ class LinearRowsCuda : public LinearOnGpu {
     const InputQuant of_blocks{.kind = InputKind::kE4m3, .block = 128};
     add("fp8 by rows", fp8_weights(random_, rows, cols, kRows, of_tokens));
     add("fp8 by blocks", fp8_weights(random_, rows, cols, kBlocks, of_blocks));
+    add("fp8 by rows, inputs by blocks", fp8_weights(random_, rows, cols, kRows, of_blocks));
+    add("fp8 by blocks, inputs by tokens", fp8_weights(random_, rows, cols, kBlocks, of_tokens));
+    add("fp8 by the tensor, given scale",
+        fp8_weights(random_, rows, cols, kTensor, {.kind = InputKind::kE4m3, .scale = 0.01F}));
+    // Inputs as they are become f16.
+    std::vector<float> rounded = x;
+    for (float& value : rounded)
+      value = to_float(to_half(value));
+    for (const Fp8Scales scales : {kRows, kBlocks}) {
+      const Weights weights = fp8_weights(random_, rows, cols, scales, {});
+      result.push_back({scales == kRows ? "fp8 by rows, inputs in f16" : "fp8 by blocks, in f16",
+                        place(weights), expected(weights, rounded, tokens)});
+    }
     add("int8",
         int8_weights(random_, rows, cols, CodeOrder::kRowsSigned, {.kind = InputKind::kInt8}));
     add("int8 with zeros", int8_weights(random_, rows, cols, CodeOrder::kRowsSigned,
@@ -98,10 +111,12 @@ TEST_F(LinearRowsCuda, MoreTokensThanATileGiveTheSameBits) {
   const std::vector<float> x = random_.normals(kTokens * kCols);
   using enum Fp8Scales;
   for (const int64_t rows : {50, 5003}) {
-    for (const InputQuant& input : {InputQuant{.kind = InputKind::kE4m3},
-                                    InputQuant{.kind = InputKind::kE4m3, .block = 128}}) {
-      const Weights weights =
-          fp8_weights(random_, rows, kCols, input.block == 0 ? kRows : kBlocks, input);
+    const InputQuant of_tokens{.kind = InputKind::kE4m3};
+    const InputQuant of_blocks{.kind = InputKind::kE4m3, .block = 128};
+    for (const auto& [scales, input] :
+         {std::pair{kRows, of_tokens}, std::pair{kRows, of_blocks}, std::pair{kBlocks, of_tokens},
+          std::pair{kBlocks, of_blocks}}) {
+      const Weights weights = fp8_weights(random_, rows, kCols, scales, input);
       const Placed placed = place(weights);
       ASSERT_NE(placed, nullptr);
       const std::vector<float> all = on_gpu(placed, x, kTokens);

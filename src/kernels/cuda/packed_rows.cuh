@@ -26,22 +26,34 @@ __device__ inline void store_8(float* to, const float (&from)[8]) {
 
 // Scales of rounded rows, whose columns the lanes of a block of threads hold: all are taken first
 // where a row has one scale, spans are found by their lanes.
+template <PackedRows::Kind kKind>
 class RowRounding {
+  static constexpr bool kIsInt8 = kKind == PackedRows::Kind::kInt8;
+
  public:
+  using Letters = ClusterLetters<kIsInt8 ? 3 : 1>;
+
   __device__ explicit RowRounding(const InputQuant& quant)
-      : quant_(quant), in_spans_(quant.kind == InputKind::kE4m3 && quant.block == kSpan) {}
+      : quant_(quant), in_spans_(!kIsInt8 && quant.block == kSpan) {}
 
   __device__ void take(const float (&values)[8]) {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       range_.take(values[i]);
   }
-  // All threads of the block are done with take(); or all of the cluster, as of_cluster() says.
+  // All threads of the block are done with take(), or all of the cluster; once.
   __device__ void close() {
-    if (!in_spans_) row_ = range_.of_block(quant_).scale(quant_);
+    if (!in_spans_)
+      row_ = range_.template of_block<kIsInt8>(quant_).template scale<kIsInt8>(quant_);
   }
-  __device__ void close_cluster() {
-    row_ = range_.of_block(quant_).of_cluster().scale(quant_);
+  __device__ void close_cluster(Letters& letters) {
+    row_ = range_.template of_block<kIsInt8>(quant_)
+               .template of_cluster<kIsInt8>(letters)
+               .template scale<kIsInt8>(quant_);
+  }
+  // After close_cluster().
+  __device__ const Scale& row() const {
+    return row_;
   }
   // All lanes of a warp.
   __device__ Scale scale_of(const float (&values)[8]) const {
@@ -50,7 +62,7 @@ class RowRounding {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       bits = max(bits, magnitude_bits(values[i]));
-    return input_scale(quant_, warp_reduce(bits, Max{}, kSpan / 8), 0, 0);
+    return input_scale<kIsInt8>(quant_, warp_reduce(bits, Max{}, kSpan / 8), 0, 0);
   }
 
  private:
@@ -60,28 +72,80 @@ class RowRounding {
   Scale row_{};
 };
 
+// Quotients by one scale that are what x / scale is, for all that codes distinguish: those beyond
+// 512 become 512. A division for each value would take three times the instructions, with branches
+// between them. Both numbers are first multiplied by a power of two, so that no rest is too small
+// for a float; a second step from a quotient that is at most one unit off, with the nearest
+// inverse, gives the nearest quotient (Markstein).
+class Quotients {
+ public:
+  __device__ explicit Quotients(float scale)
+      : power_(scale < 0x1p-64f  ? 0x1p64f
+               : scale > 0x1p64f ? 0x1p-64f
+                                 : 1.0f),
+        scale_(scale * power_),
+        inverse_(1.0f / scale_),
+        most_(512.0f * scale_) {}
+
+  __device__ float operator()(float value) const {
+    const float x = fminf(fmaxf(value * power_, -most_), most_);
+    float quotient = __fmul_rn(x, inverse_);
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+      quotient = __fmaf_rn(__fmaf_rn(-quotient, scale_, x), inverse_, quotient);
+    return copysignf(quotient, value);  // a zero's too
+  }
+
+ private:
+  float power_;
+  float scale_;
+  float inverse_;
+  float most_;
+};
+
+// Codes of two neighbours, given their quotients by the scale.
+template <PackedRows::Kind kKind>
+__device__ inline uint32_t two_codes(float first, float second, float zero) {
+  if constexpr (kKind == PackedRows::Kind::kInt8) {
+    const auto code = [&](float quotient) {
+      const float whole = fminf(fmaxf(rintf(quotient) + zero, -128.0f), 127.0f);
+      return static_cast<uint32_t>(static_cast<int>(whole)) & 0xFF;
+    };
+    return code(first) | (code(second) << 8);
+  } else {
+    const __nv_fp8x2_storage_t codes =
+        __nv_cvt_float2_to_fp8x2(make_float2(first, second), __NV_SATFINITE, __NV_E4M3);
+    if constexpr (kKind == PackedRows::Kind::kE4m3) return codes;
+    const __half2_raw halves = __nv_cvt_fp8x2_to_halfraw2(codes, __NV_E4M3);
+    return static_cast<uint32_t>(halves.x) | (static_cast<uint32_t>(halves.y) << 16);
+  }
+}
+
 template <PackedRows::Kind kKind>
 __device__ inline void pack_codes(const float (&values)[8], const Scale& scale, int cols,
                                   int64_t token, int block, const PackedRows& out) {
   const int lane = threadIdx.x % 32;
   const int col = block * kWarpColumns + lane * 8;
   if (col == 0) write_row_scale(out.scales, token, scale);
-  if (lane % (kSpan / 8) == 0 && col < cols)
-    write_span_scale(out.scales, token, col / kSpan, scale);
+  if (out.scales.spans > 0 && lane % (kSpan / 8) == 0 && col < cols)
+    write_span_scale<kKind>(out.scales, token, col / kSpan, scale);
   if (col >= out.stride) return;
-  constexpr int kBits = code_bits(kKind);
-  constexpr int kEach = 32 / kBits;
-  uint32_t words[8 / kEach] = {};
+  const bool has_codes = scale.is_usable && col < cols;
+  const Quotients quotients(scale.scale);
+  uint32_t twos[4];
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const uint32_t code = col < cols ? code_of<kKind>(values[i], scale) : 0;
-    words[i / kEach] |= code << (kBits * (i % kEach));
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t two =
+        two_codes<kKind>(quotients(values[2 * i]), quotients(values[2 * i + 1]), scale.zero);
+    twos[i] = has_codes ? two : 0;
   }
+  constexpr int kBits = code_bits(kKind);
   auto* const to = static_cast<uint8_t*>(out.values) + (token * out.stride + col) * (kBits / 8);
   if constexpr (kBits == 16) {
-    *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+    *reinterpret_cast<uint4*>(to) = make_uint4(twos[0], twos[1], twos[2], twos[3]);
   } else {
-    *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[1]);
+    *reinterpret_cast<uint2*>(to) =
+        make_uint2(twos[0] | (twos[1] << 16), twos[2] | (twos[3] << 16));
   }
 }
 
@@ -159,8 +223,8 @@ __device__ inline void pack_bytes(const float (&values)[8], int64_t token, int b
 
 // Columns of `block` of a row of `cols`, by a whole warp; values behind them are zeros.
 template <PackedRows::Kind kKind>
-__device__ inline void pack_8(const float (&values)[8], const RowRounding& rounding, int cols,
-                              int64_t token, int block, const PackedRows& out) {
+__device__ inline void pack_8(const float (&values)[8], const RowRounding<kKind>& rounding,
+                              int cols, int64_t token, int block, const PackedRows& out) {
   using Kind = PackedRows::Kind;
   if constexpr (is_rounded(kKind)) {
     pack_codes<kKind>(values, rounding.scale_of(values), cols, token, block, out);
