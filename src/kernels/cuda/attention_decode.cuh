@@ -42,6 +42,7 @@ class Decode : DecodeView<Shape> {
   using View::queries;
   using View::sequence;
   using View::step;
+  using View::stored_end;
   using View::t;
   using View::thread;
   using View::tokens;
@@ -63,17 +64,17 @@ class Decode : DecodeView<Shape> {
     }
     const DeviceSequences& sequences = args.sequences;
     // All in one round trip to memory, before it is known what is needed.
+    const int first_position = load_now(sequences.first_position + blockIdx.z);
+    tokens = load_now(sequences.tokens + blockIdx.z);
+    first_row = load_now(sequences.first_row + blockIdx.z);
     int page = args.window == 0 ? read_page(view(), share) : 0;
-    int first_position = sequences.first_position[sequence];
-    tokens = sequences.tokens[sequence];
-    first_row = sequences.first_row[sequence];
-    asm volatile("" : "+r"(page), "+r"(first_position), "+r"(tokens), "+r"(first_row));
     queries = min(tokens * decode.group - first_query, Shape::kQueries);
     if (tokens < step.tokens.least || tokens > step.tokens.most || queries <= 0) return;
     begin = first_seen(first_position + this->token_of(first_query), args.window);
     end = first_position + this->token_of(first_query + queries - 1) + 1;
+    stored_end = Shape::kStores && args.fresh.k != nullptr ? end - 1 : end;
     const int first_split = begin / kSplit;
-    const int end_split = (end + kSplit - 1) / kSplit;
+    const int end_split = static_cast<int>(static_cast<uint32_t>(end - 1) / kSplit) + 1;
     int split = first_split + share;
     if (split >= end_split) return;
     if (args.window != 0) page = read_page(view(), split);
@@ -258,11 +259,12 @@ __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? (kTiles == 1 ? 3
     attend_decode(const __grid_constant__ DecodeStep step) {
   extern __shared__ __align__(128) uint8_t memory[];
   let_next_begin();
-  // Arguments reach this processor's cache while the kernel in front still runs.
-  const auto* words = reinterpret_cast<const int32_t*>(&step);
-#pragma unroll
-  for (int i = 0; i < static_cast<int>(sizeof(DecodeStep) / sizeof(int32_t)); i += 16)
-    asm volatile("" ::"r"(words[i]));
+  // Arguments reach this processor's caches while the kernel in front still runs.
+  constexpr unsigned kLines = (sizeof(DecodeStep) + 63) / 64;
+  static_assert(kLines <= kDecodeThreads);
+  if (threadIdx.x < kLines)
+    *reinterpret_cast<volatile int32_t*>(memory + 4 * threadIdx.x) =
+        reinterpret_cast<const int32_t*>(&step)[16 * threadIdx.x];
   wait_for_inputs();
   Decode<DecodeShape<kType, kDim, kTiles>>(step, memory).run();
 }

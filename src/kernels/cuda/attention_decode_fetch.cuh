@@ -9,6 +9,15 @@
 
 namespace ingot::cuda {
 
+// Sent for here, and not where a compiler sees the first use, behind other loads' round trips.
+__device__ __forceinline__ int load_now(const int32_t* from) {
+  int value;
+  asm volatile("ld.relaxed.gpu.global.b32 %0, [%1];"
+               : "=r"(value)
+               : "l"(__cvta_generic_to_global(from)));
+  return value;
+}
+
 // The page of the run that is this thread's to find: keys of run `thread`, then values.
 template <class View>
 __device__ __forceinline__ int read_page(const View& view, int split) {
@@ -17,8 +26,9 @@ __device__ __forceinline__ int read_page(const View& view, int split) {
   if (view.thread >= 2 * Shape::kRuns) return 0;
   const int run = view.thread % Shape::kRuns;
   const int index = (split * Shape::kSplit + 8 * run) >> view.step.layout.page_shift;
-  if (index >= static_cast<int>(sequences.table_stride)) return 0;
-  return sequences.pages[view.sequence * sequences.table_stride + index];
+  const auto stride = static_cast<uint32_t>(sequences.table_stride);
+  if (static_cast<uint32_t>(index) >= stride) return 0;
+  return load_now(sequences.pages + static_cast<uint64_t>(stride) * blockIdx.z + index);
 }
 
 // Tells all threads where that run begins; 0: it has no page.
@@ -48,40 +58,49 @@ __device__ __forceinline__ void fetch_rows(const View& view, int split, const ui
   using Shape = typename View::Shape;
   constexpr int kTogether = kDecodeThreads / Shape::kChunks;  // rows
   constexpr int kTimes = Shape::kGranule / kTogether;
-  constexpr int kRunsOfGranule = Shape::kGranule / 8;
+  constexpr int kHalves = kTogether < 8 ? 2 : 1;  // of a run of 8 rows
+  static_assert(8 % kTogether == 0 || kTogether % 8 == 0);
   const KvLayout& layout = view.step.layout;
   const int row_bytes = kIsKey ? layout.key_row_bytes : layout.value_row_bytes;
   const int row = view.thread / Shape::kChunks;
   const int chunk = view.thread % Shape::kChunks;
   const bool is_in = 16 * chunk < row_bytes;
-  const int stored_end = view.is_fresh() ? view.end - 1 : view.end;
-  const int newest = is_in && view.is_fresh() ? stored_end - split * Shape::kSplit : -1;
-  const auto seen = is_in ? static_cast<uint32_t>(stored_end - view.begin) : 0u;
-  const int before = view.begin - split * Shape::kSplit;  // of the split's first row
-  const auto offset = static_cast<uint32_t>((row % 8) * row_bytes + 16 * chunk);
-  const uint32_t tile =
-      shared_address(view.memory) + static_cast<uint32_t>(kIsKey ? Shape::kKeys : Shape::kValues);
+  // Counted from the first position that is seen: how many are stored, and which is the newest.
+  const auto stored = is_in ? static_cast<uint32_t>(view.stored_end - view.begin) : 0u;
+  const uint32_t newest = is_in && view.is_fresh() ? stored : ~0u;
   const Granules granules = view.granules(split);
+  auto at = static_cast<uint32_t>(split * Shape::kSplit + granules.first * Shape::kGranule + row -
+                                  view.begin);
+  uint32_t offset[kHalves];  // of this thread's 16 bytes, in a run and in the tile
+  uint32_t to[kHalves];
+#pragma unroll
+  for (int half = 0; half < kHalves; ++half) {
+    const int in_run = row % 8 + half * kTogether;
+    offset[half] = static_cast<uint32_t>(in_run * row_bytes + 16 * chunk);
+    const int place = (granules.first * Shape::kGranule + row) * Shape::kRowBytes +
+                      16 * (Shape::kIsWide ? swizzled(in_run, chunk) : chunk);
+    to[half] = shared_address(view.memory) +
+               static_cast<uint32_t>((kIsKey ? Shape::kKeys : Shape::kValues) + place);
+  }
+  places += row / 8;
 #pragma unroll 1
   for (int granule = granules.first; granule < granules.end; ++granule) {
     uint64_t from[kTimes];
 #pragma unroll
     for (int i = 0; i < kTimes; ++i)
-      from[i] = places[granule * kRunsOfGranule + (i * kTogether + row) / 8];
-    const int first = granule * Shape::kGranule;
-    const uint32_t to = tile + static_cast<uint32_t>(first * Shape::kRowBytes);
+      from[i] = places[granule * (Shape::kGranule / 8) + i * kTogether / 8];
 #pragma unroll
     for (int i = 0; i < kTimes; ++i) {
-      const int at = i * kTogether + row;  // within the granule
-      const bool is_there = static_cast<uint32_t>(first + at - before) < seen;
-      // Rows taken fewer than 8 at once: the upper half of a run.
-      const uint32_t above = kTogether < 8 ? static_cast<uint32_t>(i * kTogether % 8) : 0u;
-      const uint64_t source = from[i] + offset + above * static_cast<uint32_t>(row_bytes);
-      const int place = at * Shape::kRowBytes + 16 * (Shape::kIsWide ? swizzled(at, chunk) : chunk);
-      if (first + at != newest)
-        copy_async_or_zero(to + static_cast<uint32_t>(place), reinterpret_cast<const void*>(source),
-                           is_there);
+      const uint32_t row_at = at + i * kTogether;
+      const uint64_t source = from[i] + offset[i % kHalves];
+      if (row_at != newest)
+        copy_async_or_zero(to[i % kHalves] + i * kTogether * Shape::kRowBytes,
+                           reinterpret_cast<const void*>(source), row_at < stored);
     }
+    at += Shape::kGranule;
+#pragma unroll
+    for (int half = 0; half < kHalves; ++half)
+      to[half] += Shape::kGranule * Shape::kRowBytes;
   }
   close_copies();
 }
@@ -93,9 +112,8 @@ __device__ __forceinline__ void fetch_runs(const View& view, int split, const ui
   using Shape = typename View::Shape;
   const KvLayout& layout = view.step.layout;
   const int run_bytes = 8 * (kIsKey ? layout.key_row_bytes : layout.value_row_bytes);
-  const int stored_end = view.is_fresh() ? view.end - 1 : view.end;
   const int first = max(view.begin - split * Shape::kSplit, 0) / 8;
-  const int end = (min(stored_end - split * Shape::kSplit, Shape::kSplit) + 7) / 8;
+  const int end = (min(view.stored_end - split * Shape::kSplit, Shape::kSplit) + 7) / 8;
   const uint32_t tile =
       shared_address(view.memory) + static_cast<uint32_t>(kIsKey ? Shape::kKeys : Shape::kValues);
 #pragma unroll 2

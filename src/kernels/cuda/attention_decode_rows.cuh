@@ -9,6 +9,11 @@
 
 namespace ingot::cuda {
 
+// Strides are of 32 bits; their products are not.
+__device__ __forceinline__ uint64_t offset_of(int row, int64_t stride) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(row)) * static_cast<uint32_t>(stride);
+}
+
 // A row whose two halves turn with each other, so that a lane has both: half the loads of
 // LoadedRow, without a condition.
 template <int kCount>
@@ -19,15 +24,15 @@ struct HalvesRow {
 };
 template <int kCount>
 __device__ __forceinline__ void load_row(const float* from, int /*dim*/, const RopeRows& rope,
-                                         int row, bool is_row, int lane,
+                                         int row, bool /*is_row*/, int lane,
                                          HalvesRow<kCount>& loaded) {
-  if (!is_row) return;
+  from += lane;
   const int first = row * rope.pairs + lane;
   const float* cos = rope.cos + first;
   const float* sin = rope.sin + first;
 #pragma unroll
   for (int j = 0; j < kCount; ++j)
-    loaded.x[j] = from[32 * j + lane];
+    loaded.x[j] = from[32 * j];
 #pragma unroll
   for (int j = 0; j < kCount / 2; ++j) {
     loaded.cos[j] = cos[32 * j];
@@ -65,11 +70,11 @@ class DecodeRows {
     if constexpr (Shape::kStores) {
       if (has_newest && view.warp == kKeyWarp) {
         const int dim = args.kv.key_dim;
-        load_row(args.fresh.k + view.first_row * args.fresh.k_stride + view.kv_head * dim, dim,
-                 args.rope, view.first_row, true, view.lane, fresh);
+        load_row(args.fresh.k + offset_of(view.first_row, args.fresh.k_stride) + view.kv_head * dim,
+                 dim, args.rope, view.first_row, true, view.lane, fresh);
       } else if (has_newest && view.warp == kValueWarp) {
         const int dim = args.kv.value_dim;
-        const float* from = args.fresh.v + view.first_row * args.fresh.v_stride;
+        const float* from = args.fresh.v + offset_of(view.first_row, args.fresh.v_stride);
         from += view.kv_head * dim + view.lane;
 #pragma unroll
         for (int j = 0; j < kCount; ++j)
@@ -110,10 +115,12 @@ class DecodeRows {
 #pragma unroll
     for (int i = 0; i < kTogether; ++i) {
       const int at = first + i * kDecodeWarps;
+      if (at >= view.queries) break;
       const int query = view.first_query + at;
       const int row = view.first_row + view.token_of(query);
-      const float* q = args.q + row * args.q_stride + view.head_of(query) * args.kv.key_dim;
-      load_row(q, args.kv.key_dim, args.rope, row, at < view.queries, view.lane, rows[i]);
+      const float* q =
+          args.q + offset_of(row, args.q_stride) + view.head_of(query) * args.kv.key_dim;
+      load_row(q, args.kv.key_dim, args.rope, row, true, view.lane, rows[i]);
     }
   }
   __device__ __forceinline__ void put_queries(int first) const {

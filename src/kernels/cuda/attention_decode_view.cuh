@@ -90,7 +90,7 @@ struct DecodeView {
         step(from.step),
         args(from.step.args),
         memory(shared),
-        thread(static_cast<int>(threadIdx.x)),
+        thread(static_cast<int>(threadIdx.x % kDecodeThreads)),  // known not to be negative
         lane(thread % 32),
         warp(thread / 32),
         g(lane / 4),
@@ -110,13 +110,13 @@ struct DecodeView {
     return step.splits.is_slot_by_sequence ? sequence * kDecodeTokens + token : first_row + token;
   }
   // Whether the newest key and value still have to be stored.
-  __device__ bool is_fresh() const { return Shape::kStores && args.fresh.k != nullptr; }
+  __device__ bool is_fresh() const { return Shape::kStores && stored_end != end; }
 
   // The granules of a split that some row sees.
   __device__ Granules granules(int split) const {
     const int at = split * Shape::kSplit;
-    return {max(begin - at, 0) / Shape::kGranule,
-            (min(end - at, Shape::kSplit) + Shape::kGranule - 1) / Shape::kGranule};
+    const auto last = static_cast<uint32_t>(min(end - at, Shape::kSplit) - 1);
+    return {max(begin - at, 0) / Shape::kGranule, static_cast<int>(last / Shape::kGranule) + 1};
   }
 
   __device__ uint64_t* places(int which, bool is_key) const {
@@ -147,6 +147,7 @@ struct DecodeView {
   int first_row = 0;
   int begin = 0;  // positions that some row sees
   int end = 0;
+  int stored_end = 0;               // of those that are in their pages
   int position[Shape::kRows] = {};  // -1: no query
 };
 
