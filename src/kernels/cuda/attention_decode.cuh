@@ -248,8 +248,8 @@ class Decode : DecodeView<Shape> {
 #pragma unroll 1
     for (int query = first_query + warp; query < first_query + queries; query += kDecodeWarps) {
       const int token = this->token_of(query);
-      join_row<Shape::kDim>(step, this->slot_of(token), this->head_of(query), first_row + token,
-                            end - tokens + token, lane);
+      join_row<Shape::kDim, kSplit>(step, this->slot_of(token), this->head_of(query),
+                                    first_row + token, end - tokens + token, lane);
     }
   }
 };

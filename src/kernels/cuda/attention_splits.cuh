@@ -42,8 +42,9 @@ __device__ __forceinline__ void load_part(const float* from, float (&to)[kCount]
   }
 }
 
-// One row and head by one warp: lane l has elements kDim / 32 * l onwards.
-template <int kDim>
+// One row and head by one warp: lane l has elements kDim / 32 * l onwards. Splits have kLength
+// positions.
+template <int kDim, int kLength>
 __device__ __forceinline__ void join_row(const AttentionStep& step, int slot, int head, int row,
                                          int position, int lane) {
   constexpr int kOwn = kDim / 32;
@@ -51,8 +52,8 @@ __device__ __forceinline__ void join_row(const AttentionStep& step, int slot, in
   const AttentionArgs& args = step.args;
   const Splits& splits = step.splits;
   const int dim = args.kv.value_dim;
-  const int begin = first_seen(position, args.window) / splits.length;
-  const int end = min(position / splits.length + 1, splits.most);
+  const int begin = first_seen(position, args.window) / kLength;
+  const int end = min(position / kLength + 1, splits.most);
   const int64_t first = (static_cast<int64_t>(slot) * args.heads + head) * splits.most;
   const bool is_in = kOwn * lane < dim;
   const float* values = splits.values + first * dim + (is_in ? kOwn * lane : 0);
