@@ -67,7 +67,7 @@ __device__ __forceinline__ void fetch_rows(const View& view, int split, const ui
   const bool is_in = 16 * chunk < row_bytes;
   // Counted from the first position that is seen: how many are stored, and which is the newest.
   const auto stored = is_in ? static_cast<uint32_t>(view.stored_end - view.begin) : 0u;
-  const uint32_t newest = is_in && view.is_fresh() ? stored : ~0u;
+  const uint32_t newest = is_in && view.is_fresh() ? stored : 1u << 31;  // no position
   const Granules granules = view.granules(split);
   auto at = static_cast<uint32_t>(split * Shape::kSplit + granules.first * Shape::kGranule + row -
                                   view.begin);

@@ -31,11 +31,13 @@ template <int kCount>
 __device__ __forceinline__ void load_part(const float* from, float (&to)[kCount]) {
   const size_t address = __cvta_generic_to_global(from);
   if constexpr (kCount == 2) {
-    asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];" : "=f"(to[0]), "=f"(to[1]) : "l"(address));
+    asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];"
+                 : "=f"(to[0]), "=f"(to[1])
+                 : "l"(address));
   } else {
 #pragma unroll
     for (int e = 0; e < kCount; e += 4) {
-      asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+      asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
                    : "=f"(to[e]), "=f"(to[e + 1]), "=f"(to[e + 2]), "=f"(to[e + 3])
                    : "l"(address + 4 * e));
     }
@@ -56,7 +58,7 @@ __device__ __forceinline__ void join_row(const AttentionStep& step, int slot, in
   const int end = min(position / kLength + 1, splits.most);
   const int64_t first = (static_cast<int64_t>(slot) * args.heads + head) * splits.most;
   const bool is_in = kOwn * lane < dim;
-  const float* values = splits.values + first * dim + (is_in ? kOwn * lane : 0);
+  const float* values = splits.values + (first + begin) * dim + (is_in ? kOwn * lane : 0);
   const float* stats = splits.stats + 2 * first;
   float largest = minus_infinity();
   float sum = 0;
@@ -68,8 +70,11 @@ __device__ __forceinline__ void join_row(const AttentionStep& step, int slot, in
     load_part(stats + 2 * (chunk + min(lane, count - 1)), own);
     float parts[kAtOnce][kOwn];
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i)
-      load_part(values + static_cast<int64_t>(chunk + min(i, count - 1)) * dim, parts[i]);
+    for (int i = 0; i < kAtOnce; ++i) {
+      load_part(values, parts[i]);
+      if (i + 1 < count) values += dim;  // else the last again
+    }
+    values += dim;
     if (lane >= count) own[0] = minus_infinity();
     float upto = own[0];  // the largest of the chunk's splits up to this lane's
 #pragma unroll
