@@ -654,22 +654,25 @@ void rotate_rows(std::vector<float>& x, int64_t rows, int64_t dim, int64_t pairs
 TEST_F(CudaAttention, StoringRotatingAndJoiningOnTheWayChangesNoBit) {
   Random random(test_seed());
   for (const KvCacheType type : kv_cache_types()) {
-    for (int kind = 0; kind < 5; ++kind) {
-      const std::array<int64_t, 5> dims{128, 64, 128, 64, 256};
-      const std::array<int64_t, 5> page_tokens{16, 8, 64, 16, 128};
+    for (int kind = 0; kind < 7; ++kind) {
+      const std::array<int64_t, 7> dims{128, 64, 128, 64, 256, 64, 256};
+      const std::array<int64_t, 7> page_tokens{16, 8, 64, 16, 128, 32, 8};
       const int64_t dim = dims[static_cast<size_t>(kind)];
-      const bool in_halves = kind < 2;
+      const bool turns_all = kind > 4;
+      const bool in_halves = kind < 2 || turns_all;
       const Options options{.type = type,
+                            .heads = kind == 6 ? 32 : 8,  // as many queries as one block takes
                             .key_dim = dim,
                             .value_dim = dim,
-                            .page_tokens = page_tokens[static_cast<size_t>(kind)]};
+                            .page_tokens = page_tokens[static_cast<size_t>(kind)],
+                            .window = kind == 5 ? 100 : 0};
       SCOPED_TRACE(options.name());
       // Lengths around the ends of pages and splits too: the newest position may be alone in both.
       std::vector<Part> parts{{1, 1},   {300, 1}, {5, 0},   {2500, 1}, {127, 1},
                               {128, 1}, {129, 1}, {256, 1}, {257, 1}};
       if (kind == 3) parts.push_back({700, 40});
       Step step(random, options, parts);
-      const int64_t pairs = dim / 2 - 4 * kind;
+      const int64_t pairs = dim / 2 - (turns_all ? 0 : 4 * kind);
       const std::vector<float> cos = random.normals(step.rows * pairs);
       const std::vector<float> sin = random.normals(step.rows * pairs);
       std::vector<float> k = random.normals(step.rows * options.kv_heads * dim);
