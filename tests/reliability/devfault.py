@@ -98,7 +98,8 @@ def out_of_memory(binary: str, fault: str, flags: list) -> tuple[int, int]:
 def main() -> None:
     options = arguments(__doc__)
     is_real = has_gpu(options.binary)
-    flags = ["--device", "cuda" if is_real else "cpu"]
+    # On a GPU streams stay exact in any company only where that is asked for.
+    flags = ["--device", "cuda", "--batch-invariant"] if is_real else ["--device", "cpu"]
     suffix = "" if is_real else ",simulated"
     answered, untold, took, code = lost(options.binary, "cuda:sticky" if is_real else "step:lost", flags)
     failed, wrong = out_of_memory(options.binary, "cuda:oom" if is_real else "step:oom", flags)
