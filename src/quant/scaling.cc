@@ -86,27 +86,47 @@ double input_loss(const std::vector<float>& rows, const ScaleProblem& problem,
 
 using Loss = std::function<Result<double>(std::span<const float> scales)>;
 
-Result<ScaleChoice> search(int64_t cols, std::span<const double> alphas, const Loss& loss,
-                           const ConstrainScales& constrain,
-                           const std::function<float(size_t column, double alpha)>& scale_of) {
+// One way to make scales: column by column.
+using ScaleOf = std::function<double(size_t column)>;
+
+Result<ScaleChoice> search(int64_t cols, std::span<const ScaleOf> ways, const Loss& loss,
+                           const ConstrainScales& constrain) {
   ScaleChoice best;
   best.scales.assign(index(cols), 1.0F);
   if (constrain) constrain(best.scales);
   INGOT_TRY(best.plain_loss, loss(best.scales));
   best.loss = best.plain_loss;
-  for (const double alpha : alphas) {
+  for (const ScaleOf& scale_of : ways) {
     std::vector<float> scales(index(cols));
     for (size_t c = 0; c < scales.size(); ++c)
-      scales[c] = scale_of(c, alpha);
+      scales[c] = static_cast<float>(scale_of(c));
     normalize(scales);
     if (constrain) constrain(scales);
     INGOT_TRY(const double tried, loss(scales));
     if (tried >= best.loss) continue;
     best.scales = std::move(scales);
-    best.alpha = alpha;
     best.loss = tried;
   }
   return best;
+}
+
+// How much of its group's range a column takes up, in the mean of the rows.
+std::vector<double> range_shares(const std::vector<float>& rows, int64_t cols,
+                                 int64_t group_columns) {
+  const size_t width = index(group_columns > 0 ? group_columns : cols);
+  const auto count = static_cast<double>(rows.size() / index(cols));
+  std::vector<double> shares(index(cols), 0.0);
+  for (size_t row = 0; row < rows.size(); row += shares.size()) {
+    for (size_t first = 0; first < shares.size(); first += width) {
+      const size_t end = std::min(first + width, shares.size());
+      float most = 1e-9F;
+      for (size_t c = first; c < end; ++c)
+        most = std::max(most, std::fabs(rows[row + c]));
+      for (size_t c = first; c < end; ++c)
+        shares[c] += static_cast<double>(std::fabs(rows[row + c]) / most) / count;
+    }
+  }
+  return shares;
 }
 
 }  // namespace
@@ -129,12 +149,21 @@ Result<ScaleChoice> search_awq_scales(const ScaleProblem& problem, const AffineO
     return output_loss(rows, seen_through(rows, problem, scales, quick, exec), count,
                        problem.hessian, problem.cols, exec, targets);
   };
-  std::vector<double> alphas;
-  for (int step = 1; step <= kAwqSteps; ++step)
-    alphas.push_back(static_cast<double>(step) / kAwqSteps);
-  return search(problem.cols, alphas, loss, constrain, [&](size_t c, double alpha) {
-    return static_cast<float>(std::pow(static_cast<double>(problem.magnitudes[c]), alpha));
-  });
+  constexpr double kLeastShare = 1e-4;
+  const std::vector<double> shares = range_shares(rows, problem.cols, options.group_columns);
+  std::vector<ScaleOf> ways;
+  for (int step = 1; step <= kAwqSteps; ++step) {
+    ways.emplace_back([&, alpha = static_cast<double>(step) / kAwqSteps](size_t c) {
+      return std::pow(static_cast<double>(problem.magnitudes[c]), alpha);
+    });
+  }
+  for (int step = 0; step < kAwqSteps; ++step) {
+    ways.emplace_back([&, alpha = static_cast<double>(step) / kAwqSteps](size_t c) {
+      return std::pow(static_cast<double>(problem.magnitudes[c]), alpha) /
+             std::pow(shares[c] + kLeastShare, 1 - alpha);
+    });
+  }
+  return search(problem.cols, ways, loss, constrain);
 }
 
 Result<ScaleChoice> search_smooth_scales(const ScaleProblem& problem,
@@ -156,13 +185,16 @@ Result<ScaleChoice> search_smooth_scales(const ScaleProblem& problem,
                           problem.hessian, problem.cols, exec, targets));
     return weights + input_loss(rows, problem, scales);
   };
-  const std::vector<double> alphas = {0.3,  0.35, 0.4,  0.45, 0.5,  0.55, 0.6,
-                                      0.65, 0.7,  0.75, 0.8,  0.85, 0.9};
-  return search(problem.cols, alphas, loss, constrain, [&](size_t c, double alpha) {
-    const double x = std::max(static_cast<double>(problem.largest[c]), 1e-5);
-    const double w = std::max(static_cast<double>(widest[c]), 1e-5);
-    return static_cast<float>(std::pow(x, alpha) / std::pow(w, 1 - alpha));
-  });
+  std::vector<ScaleOf> ways;
+  for (const double alpha :
+       {0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9}) {
+    ways.emplace_back([&, alpha](size_t c) {
+      const double x = std::max(static_cast<double>(problem.largest[c]), 1e-5);
+      const double w = std::max(static_cast<double>(widest[c]), 1e-5);
+      return std::pow(x, alpha) / std::pow(w, 1 - alpha);
+    });
+  }
+  return search(problem.cols, ways, loss, constrain);
 }
 
 }  // namespace ingot

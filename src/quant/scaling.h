@@ -31,11 +31,11 @@ using ConstrainScales = std::function<void(std::vector<float>& scales)>;
 
 struct ScaleChoice {
   std::vector<float> scales;  // [cols]
-  double alpha = 0;
   double loss = 0;        // of the sampled rows' outputs, with these scales
   double plain_loss = 0;  // without
 };
-// Tries s = magnitude^alpha for twenty alphas and keeps the best; never worse than none.
+// Tries s = magnitude^alpha, and that over the columns' share of their groups' ranges to the power
+// of 1 - alpha, for twenty alphas each, and keeps the best; never worse than none.
 Result<ScaleChoice> search_awq_scales(const ScaleProblem& problem, const AffineOptions& options,
                                       const ConstrainScales& constrain, const Exec& exec,
                                       TargetSet targets);
