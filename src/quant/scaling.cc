@@ -149,7 +149,7 @@ Result<ScaleChoice> search_awq_scales(const ScaleProblem& problem, const AffineO
     return output_loss(rows, seen_through(rows, problem, scales, quick, exec), count,
                        problem.hessian, problem.cols, exec, targets);
   };
-  constexpr double kLeastShare = 1e-4;
+  constexpr double kShareFloor = 1e-4;
   const std::vector<double> shares = range_shares(rows, problem.cols, options.group_columns);
   std::vector<ScaleOf> ways;
   for (int step = 1; step <= kAwqSteps; ++step) {
@@ -160,7 +160,7 @@ Result<ScaleChoice> search_awq_scales(const ScaleProblem& problem, const AffineO
   for (int step = 0; step < kAwqSteps; ++step) {
     ways.emplace_back([&, alpha = static_cast<double>(step) / kAwqSteps](size_t c) {
       return std::pow(static_cast<double>(problem.magnitudes[c]), alpha) /
-             std::pow(shares[c] + kLeastShare, 1 - alpha);
+             std::pow(shares[c] + kShareFloor, 1 - alpha);
     });
   }
   return search(problem.cols, ways, loss, constrain);

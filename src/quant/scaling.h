@@ -31,8 +31,8 @@ using ConstrainScales = std::function<void(std::vector<float>& scales)>;
 
 struct ScaleChoice {
   std::vector<float> scales;  // [cols]
-  double loss = 0;        // of the sampled rows' outputs, with these scales
-  double plain_loss = 0;  // without
+  double loss = 0;            // of the sampled rows' outputs, with these scales
+  double plain_loss = 0;      // without
 };
 // Tries s = magnitude^alpha, and that over the columns' share of their groups' ranges to the power
 // of 1 - alpha, for twenty alphas each, and keeps the best; never worse than none.
