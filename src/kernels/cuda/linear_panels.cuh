@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of all packings of codes for up to eight tokens. A block of threads has a panel at a
-// time, 16 rows; its warps take blocks of 256 columns in turn, and their sums are added in the
-// order of warps: linear_one.cuh gives the same. Every warp has a few blocks of
-// weights on their way into its own shared memory: that, not arithmetic, is what keeps the memory
-// bus busy.
+// The kernel of all packings of codes for a few tokens, eight at a time. A block of threads has a
+// panel at a time, 16 rows; its warps take blocks of 256 columns in turn, and their sums are added
+// in the order of warps: linear_one.cuh gives the same. Every warp has a few blocks of weights on
+// their way into its own shared memory: that, not arithmetic, is what keeps the memory bus busy.
 #pragma once
 
 #include "kernels/cuda/panel_block.cuh"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/test_codes.h"
-#include "kernels/cuda/test_linear.h"
 #include "kernels/test_random.h"
 
 namespace ingot {
@@ -12,7 +11,7 @@ namespace {
 
 using Placed = std::shared_ptr<const DeviceWeight>;
 
-class LinearRowsCuda : public LinearOnGpu {
+class LinearRowsCuda : public CodesOnGpu {
  protected:
   // Weights of every kind of rows, [rows, cols]: what is placed, and what it gives for x.
   struct Case {
@@ -20,19 +19,6 @@ class LinearRowsCuda : public LinearOnGpu {
     Placed placed;
     std::vector<float> wanted;
   };
-
-  Placed place(const Weights& weights) {
-    auto placed = test_device()->place(weights.tensor, weights.bias, {}, exec_);
-    EXPECT_TRUE(placed.is_ok()) << placed.status().message();
-    return placed.is_ok() ? *placed : nullptr;
-  }
-  std::vector<float> expected(const Weights& weights, const std::vector<float>& x, int64_t tokens) {
-    WeightMemory memory;
-    const Result<Linear> linear =
-        Linear::bind(weights.tensor, weights.bias, TargetSet::scalar_only(), memory, exec_);
-    EXPECT_TRUE(linear.is_ok()) << linear.status().message();
-    return on_cpu(*linear, x, tokens);
-  }
 
   Case halves(Layout layout, int64_t rows, const std::vector<float>& x, int64_t tokens) {
     const int64_t cols = std::ssize(x) / tokens;

@@ -5,7 +5,6 @@
 
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/test_codes.h"
-#include "kernels/cuda/test_linear.h"
 #include "kernels/test_random.h"
 
 namespace ingot {
@@ -19,22 +18,8 @@ constexpr double kBf16Limit = 0.03;
 // Whole sums here; sums of 32 columns there, with scales of 16 bits.
 constexpr double kInt8Limit = 1e-3;
 
-class LinearWideCuda : public LinearOnGpu {
+class LinearWideCuda : public CodesOnGpu {
  protected:
-  std::shared_ptr<const DeviceWeight> place(const Weights& weights) {
-    auto placed = test_device()->place(weights.tensor, weights.bias, {}, exec_);
-    EXPECT_TRUE(placed.is_ok()) << placed.status().message();
-    return placed.is_ok() ? *placed : nullptr;
-  }
-
-  std::vector<float> expected(const Weights& weights, const std::vector<float>& x, int64_t tokens) {
-    WeightMemory memory;
-    const Result<Linear> linear =
-        Linear::bind(weights.tensor, weights.bias, TargetSet::scalar_only(), memory, exec_);
-    EXPECT_TRUE(linear.is_ok()) << linear.status().message();
-    return on_cpu(*linear, x, tokens);
-  }
-
   // For every number of tokens, against the processor's first rows.
   void compare(const Weights& weights, std::initializer_list<int64_t> counts, double limit) {
     const QuantTensor& tensor = weights.tensor;

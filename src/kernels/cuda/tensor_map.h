@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How Hopper's copying unit is told where a cache's rows lie: a tensor of [pages, rows, elements]
-// with strides of its own, from which one instruction brings a box (tensor_copy.cuh).
+// How Hopper's copying unit is told where rows lie, a cache's or a linear layer's inputs (one
+// page): a tensor of [pages, rows, elements] with strides of its own, from which one instruction
+// brings a box (tensor_copy.cuh).
 #pragma once
 
 #include <cuda.h>

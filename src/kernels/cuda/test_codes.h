@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random weights of FP8 and W8A8, for tests of the GPU.
+// Random weights of FP8 and W8A8, for tests of the GPU, there and on the processor.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
+#include "kernels/cuda/test_linear.h"
 #include "kernels/test_random.h"
 #include "tensor/quant_tensor.h"
 
@@ -68,5 +69,22 @@ inline Weights int8_weights(Random& random, int64_t rows, int64_t cols, CodeOrde
 inline std::vector<float> first_rows(const std::vector<float>& x, int64_t rows, int64_t cols) {
   return {x.begin(), x.begin() + rows * cols};
 }
+
+class CodesOnGpu : public LinearOnGpu {
+ protected:
+  std::shared_ptr<const DeviceWeight> place(const Weights& weights) {
+    auto placed = test_device()->place(weights.tensor, weights.bias, {}, exec_);
+    EXPECT_TRUE(placed.is_ok()) << placed.status().message();
+    return placed.is_ok() ? *placed : nullptr;
+  }
+
+  std::vector<float> expected(const Weights& weights, const std::vector<float>& x, int64_t tokens) {
+    WeightMemory memory;
+    const Result<Linear> linear =
+        Linear::bind(weights.tensor, weights.bias, TargetSet::scalar_only(), memory, exec_);
+    EXPECT_TRUE(linear.is_ok()) << linear.status().message();
+    return on_cpu(*linear, x, tokens);
+  }
+};
 
 }  // namespace ingot
