@@ -9,6 +9,8 @@
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/cuda_parts.h"
+#include "kernels/cuda/cuda_rows_sm90.h"
 #include "kernels/cuda/decode.h"
 #include "kernels/cuda/hopper.h"
 #include "kernels/cuda/small_ops.h"
@@ -22,19 +24,8 @@ int64_t decoded_from() {
   return (is_hopper() ? 1 : 2) * kTileTokens + 1;
 }
 
-const Weight& weight_of(const Linear& linear) {
-  INGOT_CHECK(linear.device_weight() != nullptr);
-  return static_cast<const Weight&>(*linear.device_weight());
-}
-
 const float* floats_of(const Memory& memory) {
   return reinterpret_cast<const float*>(memory.data());
-}
-
-// Whether two weights can share a launch.
-bool go_together(const WeightFacts& a, const WeightFacts& b) {
-  return a.is_panels == b.is_panels && a.packing == b.packing && a.type == b.type &&
-         a.scale == b.scale && a.input == b.input && form_of(a) == form_of(b);
 }
 
 }  // namespace
@@ -278,10 +269,20 @@ void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs)
   flush();
   Inputs& inputs = inputs_[static_cast<size_t>(slot)];
   for (size_t first = 0; first < outputs.size();) {
-    const Weight& weight = weight_of(*outputs[first].linear);
-    const WeightFacts& facts = weight.facts;
-    if (wide_.takes(facts, inputs.tokens())) {
-      const LinearOutput& output = outputs[first];
+    const std::span<const LinearOutput> group =
+        outputs.subspan(first, count_together(outputs.subspan(first)));
+    const Weight& weight = weight_of(*group.front().linear);
+    if (!is_batch_invariant_ && takes_rows_sm90(weight.facts, inputs.tokens())) {
+      const Result<bool> is_done = run_rows_sm90(inputs, group, stream_);
+      keep(is_done.status());
+      if (!status_.is_ok()) return;
+      if (*is_done) {
+        first += group.size();
+        continue;
+      }
+    }
+    if (wide_.takes(weight.facts, inputs.tokens())) {
+      const LinearOutput& output = group.front();
       const Result<bool> is_done = wide_.run(inputs, weight, {output.y, output.y_stride}, stream_);
       keep(is_done.status());
       if (!status_.is_ok()) return;
@@ -290,14 +291,8 @@ void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs)
         continue;
       }
     }
-    size_t end = first + 1;
-    while (end < outputs.size() && end - first < static_cast<size_t>(kMostParts) &&
-           go_together(facts, weight_of(*outputs[end].linear).facts) &&
-           weight_of(*outputs[first].linear).order == weight_of(*outputs[end].linear).order) {
-      ++end;
-    }
-    keep(run_narrow(inputs, outputs.subspan(first, end - first)));
-    first = end;
+    keep(run_narrow(inputs, group));
+    first += group.size();
   }
 }
 
@@ -308,23 +303,7 @@ Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs
                           !is_batch_invariant_ && !first.facts.input.rounds();
   const InputForm form = is_decoded ? decoded_form_of(first.facts) : form_of(first.facts);
   INGOT_TRY(const PreparedInput x, inputs.get(form, first, stream_));
-  LinearParts parts{};
-  parts.count = static_cast<int32_t>(outputs.size());
-  parts.cols = first.facts.cols;
-  parts.scale = first.facts.scale;
-  parts.shifts = x.shifts;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Weight& weight = weight_of(*outputs[i].linear);
-    parts.row_sums[i] = floats_of(weight.row_sums);
-    parts.part[i] = {.weights = weight.data.data(),
-                     .stride = weight.facts.stride,
-                     .row_scales = floats_of(weight.row_scales),
-                     .scale_spans = weight.facts.scale_spans,
-                     .bias = floats_of(weight.bias),
-                     .y = outputs[i].y,
-                     .y_stride = outputs[i].y_stride,
-                     .rows = static_cast<int32_t>(weight.facts.rows)};
-  }
+  LinearParts parts = parts_of(outputs, x);
   if (is_decoded && form != InputForm::kF16) {
     if (!linear_warpgroups(first.facts.packing, parts, x.floats, stream_))
       return Status::internal("the GPU's driver cannot map a linear layer's inputs");

@@ -56,8 +56,12 @@ struct LinearPart {
   int64_t stride;            // bytes from panel to panel, or from row to row
   const float* row_scales;   // e4m3, int8: [rows, spans] of 128 columns, else null
   int64_t scale_spans;       // of row_scales: 1 where one scale is a row's
-  const float* bias;         // [rows] or null
-  float* y;                  // [tokens, y_stride]
+  // e4m3: [rows / 128][block_spans], what row_scales are in 128 rows by 128 columns; null where
+  // they differ within.
+  const float* block_scales;
+  int64_t block_spans;
+  const float* bias;  // [rows] or null
+  float* y;           // [tokens, y_stride]
   int64_t y_stride;
   int32_t rows;
 };
@@ -94,6 +98,11 @@ constexpr SlotOrder slot_order(Packing packing) {
 // Weights of floats, rows of `type`, by inputs in the type that tensor cores take with them: f16
 // for f16 and e4m3, bf16 for bf16, int8 for int8.
 void linear_rows(ElementType type, const LinearParts& parts, const FloatInput& x, Stream stream);
+// The same on Hopper (hopper.h), for more tokens: f16 by f16, bf16 by bf16, e4m3 and int8 by codes
+// of their own kind; e4m3 by codes with spans where a part has scales of 128 columns. False: the
+// driver refuses to map weights or inputs.
+bool linear_rows_sm90(ElementType type, const LinearParts& parts, const FloatInput& x,
+                      Stream stream);
 // Weights of floats by inputs in f32: exact products, f32 sums.
 void linear_exact(ElementType type, const LinearParts& parts, const FloatInput& x, Stream stream);
 // Rows of int8 with one scale each by inputs in int8 with one scale a token. Sums are whole

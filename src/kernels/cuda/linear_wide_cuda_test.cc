@@ -84,16 +84,20 @@ TEST_F(LinearWideCuda, Int8GivesWhatTheProcessorGives) {
   }
 }
 
-// Few tokens by our kernel, many by the library: whole sums are the same.
+// Few tokens and more by our kernels, many by the library: whole sums are the same.
 TEST_F(LinearWideCuda, Int8HasTheSameBitsByAnyKernel) {
+  constexpr int64_t kTokens = 300;
   const InputQuant input{.kind = InputKind::kInt8, .is_symmetric = false};
-  const Weights weights = int8_weights(random_, 64, 512, CodeOrder::kRowsSigned, input);
-  const auto placed = place(weights);
-  ASSERT_NE(placed, nullptr);
-  const std::vector<float> x = random_.normals(int64_t{100} * 512);
-  const std::vector<float> all = on_gpu(placed, x, 100);
-  EXPECT_EQ(on_gpu(placed, first_rows(x, 20, 512), 20), first_rows(all, 20, 64));
-  EXPECT_EQ(on_gpu(placed, first_rows(x, 1, 512), 1), first_rows(all, 1, 64));
+  for (const auto& [rows, cols] : {std::pair{64, 512}, std::pair{208, 4112}}) {
+    const Weights weights = int8_weights(random_, rows, cols, CodeOrder::kRowsSigned, input);
+    const auto placed = place(weights);
+    ASSERT_NE(placed, nullptr);
+    const std::vector<float> x = random_.normals(kTokens * cols);
+    const std::vector<float> all = on_gpu(placed, x, kTokens);
+    for (const int64_t tokens : {1, 9, 20, 50, 100, 200})
+      EXPECT_EQ(on_gpu(placed, first_rows(x, tokens, cols), tokens), first_rows(all, tokens, rows))
+          << "[" << rows << ", " << cols << "] by " << tokens;
+  }
 }
 
 // What the tests above would not show: whether codes really are multiplied as they are.

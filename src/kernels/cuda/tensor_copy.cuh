@@ -17,6 +17,12 @@ struct BoxPlace {
   int32_t page;
 };
 
+// And one of a matrix.
+struct MatrixPlace {
+  int32_t byte;  // of the row
+  int32_t row;
+};
+
 // Fetches what a map says ahead of its first use.
 __device__ __forceinline__ void prefetch_map(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<uint64_t>(&map)) : "memory");
@@ -39,6 +45,14 @@ __device__ __forceinline__ void copy_box(const CUtensorMap& map, BoxPlace place,
       "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(to_shared),
       "l"(reinterpret_cast<uint64_t>(&map)), "r"(place.element), "r"(place.row), "r"(place.page),
       "r"(barrier)
+      : "memory");
+}
+__device__ __forceinline__ void copy_matrix_box(const CUtensorMap& map, MatrixPlace place,
+                                                uint32_t to_shared, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], [%4];" ::"r"(to_shared),
+      "l"(reinterpret_cast<uint64_t>(&map)), "r"(place.byte), "r"(place.row), "r"(barrier)
       : "memory");
 }
 // Neighbouring bytes; their number and both addresses are multiples of 16.

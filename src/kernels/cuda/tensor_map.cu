@@ -57,4 +57,18 @@ bool map_pages(const PagedRows& pages, int32_t box_rows, CUtensorMap& map) {
                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
+bool map_rows(const MatrixRows& matrix, int32_t box_rows, CUtensorMap& map) {
+  const EncodeTiled encode = encoder();
+  if (encode == nullptr) return false;
+  const cuuint64_t sizes[2] = {static_cast<cuuint64_t>(matrix.width),
+                               static_cast<cuuint64_t>(matrix.rows)};
+  const cuuint64_t strides[1] = {static_cast<cuuint64_t>(matrix.stride)};
+  const cuuint32_t box[2] = {static_cast<cuuint32_t>(kBoxWidth), static_cast<cuuint32_t>(box_rows)};
+  const cuuint32_t steps[2] = {1, 1};
+  return encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, const_cast<std::byte*>(matrix.data), sizes,
+                strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
 }  // namespace ingot::cuda

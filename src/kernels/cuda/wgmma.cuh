@@ -52,6 +52,12 @@ __device__ __forceinline__ void pin(uint32_t (&registers)[kCount]) {
   for (int i = 0; i < kCount; ++i)
     asm volatile("" : "+r"(registers[i])::"memory");
 }
+template <int kCount>
+__device__ __forceinline__ void pin(int32_t (&registers)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i)
+    asm volatile("" : "+r"(registers[i])::"memory");
+}
 // Waits for products that follow stay behind the computing of `value`, which is never negative. The
 // assembler moves such a wait, which needs no register, up to the last access to memory, and so
 // before all work that was to be done meanwhile: here is an access, which never happens.

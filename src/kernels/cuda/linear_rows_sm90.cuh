@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights in rows by 9 tokens and more on Hopper: two warpgroups have 64 rows each, whose products
+// by 16 to 128 tokens the tensor cores make with both factors in shared memory; nothing is decoded,
+// and one warp more sends for all of it. Weights are read once for 128 tokens, so that up to there
+// the bus is the limit. Columns may be shared among the blocks of a cluster: then the whole device
+// works on a weight of few rows. Facts, of a kind of weights:
+//   Element      the tensor cores' type        Sum          what they sum in
+//   kIsE4m3      sums of 128 columns are added to others in f32, as the tensor cores keep them with
+//                14 bits only                  kHasSpans    and have scales of those columns
+//   kScalesSums  rows and tokens have a scale  kHasShifts   and tokens may have a zero point
+//   output(sum, scales, factor)
+#pragma once
+
+#include "kernels/cuda/cluster.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/linear_tiles.cuh"
+#include "kernels/cuda/rows_fetch_sm90.cuh"
+#include "kernels/cuda/rows_finish_sm90.cuh"
+#include "kernels/cuda/wgmma_tiles.cuh"
+
+namespace ingot::cuda {
+
+// The scales of the two rows of a thread, of the 128 columns of a step.
+class SpanScales {
+ public:
+  __device__ SpanScales(const LinearPart& part, const RowsPlace& place, int own_row) {
+    const bool in_blocks = part.block_scales != nullptr;
+    const float* const scales = in_blocks ? part.block_scales : part.row_scales;
+    const int64_t stride = in_blocks ? part.block_spans : part.scale_spans;
+    step_ = in_blocks || part.scale_spans > 1 ? 1 : 0;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int row = min(place.first_row + own_row + 8 * i, part.rows - 1);
+      from_[i] = scales + (in_blocks ? row / kTaskRows : row) * stride + step_ * place.first_step;
+    }
+  }
+  __device__ float2 of(int step) const {
+    return make_float2(from_[0][step_ * step], from_[1][step_ * step]);
+  }
+
+ private:
+  const float* from_[2];
+  int step_;
+};
+
+template <class Facts, int kTokens>
+class RowsCompute {
+  using Shape = RowsShape<Facts, kTokens>;
+  using Memory = RowsMemory<Facts, kTokens>;
+  using Ring = RingPlace<Shape::kStages>;
+  using Products = TileProducts<typename Facts::Element>;
+  using Sum = typename Facts::Sum;
+  using Sums = Sum[Shape::kSums];
+
+ public:
+  __device__ RowsCompute(const RowsTask& task, const RowsPlace& place, Memory& memory,
+                         uint32_t stages)
+      : task_(task),
+        place_(place),
+        memory_(memory),
+        full_(shared_address(memory.full)),
+        used_(shared_address(memory.used)),
+        own_weights_(matrix_descriptor(stages + threadIdx.x / 128 * (64 * kBoxWidth), 16, 1024)),
+        inputs_(matrix_descriptor(stages + Shape::kWeightBytes, 16, 1024)),
+        lane_(static_cast<int>(threadIdx.x) % 32) {}
+
+  __device__ void run(Sums& total) const {
+    if constexpr (Facts::kIsE4m3) {
+      add_up(total);
+    } else {
+      sum(total);
+    }
+  }
+
+ private:
+  // A step's products; `c` begins anew unless `is_added`.
+  __device__ void multiply(Sums& c, int stage, bool is_added) const {
+    const uint32_t from = static_cast<uint32_t>(stage * Shape::kStageBytes);
+    warpgroup_fence();
+#pragma unroll
+    for (int k = 0; k < kBoxWidth / 32; ++k)
+      Products::multiply(c, advanced(own_weights_, from + 32 * k), advanced(inputs_, from + 32 * k),
+                         is_added || k > 0);
+    close_products();
+  }
+  __device__ void release(int stage) const {
+    if (lane_ == 0) arrive(used_ + 8 * stage);
+  }
+
+  // The tensor cores keep the sums, and have a step's products before them while they do the next.
+  __device__ void sum(Sums& total) const {
+    Ring at;
+    int before = 0;
+    for (int i = 0; i < place_.steps; ++i) {
+      wait_for_phase(full_ + 8 * at.stage, at.parity);
+      multiply(total, at.stage, true);
+      wait_for_products<1>();
+      if (i > 0) release(before);
+      before = at.stage;
+      at.advance();
+    }
+    wait_for_products<0>();
+    pin(total);
+  }
+
+  // One warpgroup adds while the other's products are made.
+  __device__ void add_up(Sums& total) const {
+    Ring at;
+    const int own_row = static_cast<int>(threadIdx.x) / 32 * 16 + lane_ / 4;
+    const SpanScales scales(task_.parts.part[place_.part], place_, own_row);
+    float2 next = Facts::kHasSpans ? scales.of(0) : float2{};
+    for (int i = 0; i < place_.steps; ++i) {
+      const float2 rows = next;
+      if (Facts::kHasSpans && i + 1 < place_.steps) next = scales.of(i + 1);
+      wait_for_phase(full_ + 8 * at.stage, at.parity);
+      Sum sums[Shape::kSums];
+      multiply(sums, at.stage, false);
+      wait_for_products<0>();
+      pin(sums);
+      if constexpr (Facts::kHasSpans) {
+        add_scaled(total, sums, rows, memory_.span_scales[at.stage] + lane_ % 4 * 2);
+        __syncwarp();  // all have read the scales
+      } else {
+#pragma unroll
+        for (int k = 0; k < Shape::kSums; ++k)
+          total[k] += sums[k];
+      }
+      release(at.stage);
+      at.advance();
+    }
+  }
+  static __device__ void add_scaled(Sums& total, const Sums& sums, float2 rows,
+                                    const float* tokens) {
+#pragma unroll
+    for (int tile = 0; tile < kTokens / 8; ++tile) {
+      const float2 own = *reinterpret_cast<const float2*>(tokens + tile * 8);
+      const auto add = [&](int k, float scale) {
+        total[4 * tile + k] = fmaf(scale, sums[4 * tile + k], total[4 * tile + k]);
+      };
+      add(0, rows.x * own.x);
+      add(1, rows.x * own.y);
+      add(2, rows.y * own.x);
+      add(3, rows.y * own.y);
+    }
+  }
+
+  const RowsTask& task_;
+  const RowsPlace& place_;
+  const Memory& memory_;
+  uint32_t full_;
+  uint32_t used_;
+  uint64_t own_weights_;
+  uint64_t inputs_;
+  int lane_;
+};
+
+// Of steps of kStepColumns; the blocks of a cluster have neighbouring ones.
+template <class Facts, int kTokens>
+__device__ inline RowsPlace find_place(const RowsTask& task) {
+  constexpr int kStepColumns = kBoxWidth / static_cast<int>(sizeof(typename Facts::Element));
+  const TilePlace tile = find_tile(task.parts, static_cast<int>(blockIdx.z), kTaskRows);
+  const int first_token = static_cast<int>(blockIdx.y) * kTokens;
+  const int steps = tiles_of(static_cast<int>(task.parts.cols), kStepColumns);
+  const int each = tiles_of(steps, cluster_size());
+  const int first_step = cluster_rank() * each;
+  return {.part = tile.part,
+          .first_row = tile.tile * kTaskRows,
+          .first_token = first_token,
+          .tokens = min(kTokens, task.x.tokens - first_token),
+          .first_step = first_step,
+          .steps = max(0, min(each, steps - first_step))};
+}
+
+template <class Facts, int kTokens>
+__global__ void __launch_bounds__(kTaskThreads, RowsShape<Facts, kTokens>::kBlocks)
+    linear_rows_sm90_kernel([[maybe_unused]] const __grid_constant__ RowsTask task) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  using Shape = RowsShape<Facts, kTokens>;
+  extern __shared__ uint8_t stages[];
+  __shared__ RowsMemory<Facts, kTokens> memory;
+  uint8_t* const aligned =
+      stages + (Shape::kUnit - shared_address(stages) % Shape::kUnit) % Shape::kUnit;
+  const RowsPlace place = find_place<Facts, kTokens>(task);
+  const RowsFinish<Facts, kTokens> end(task, place, memory, reinterpret_cast<float*>(aligned));
+  const bool is_computing = threadIdx.x < kTaskComputing;
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < Shape::kStages; ++i) {
+      make_barrier(shared_address(memory.full + i), 1);
+      make_barrier(shared_address(memory.used + i), kTaskComputing / 32);
+    }
+    show_barriers_to_copies();
+  }
+  __syncthreads();
+  if (is_computing) {
+    end.load_rows();
+    wait_for_inputs();
+    end.load_tokens();
+    typename Facts::Sum total[Shape::kSums] = {};
+    RowsCompute<Facts, kTokens>(task, place, memory, shared_address(aligned)).run(total);
+    let_next_begin();
+    // The stages are everyone's; now they become the place of sums.
+    asm volatile("bar.sync 1, %0;" ::"n"(kTaskComputing) : "memory");
+    end.put(total);
+  } else {
+    RowsFetch<Facts, kTokens>(task, place, memory, shared_address(aligned)).run();
+    let_next_begin();
+  }
+  arrive_at_cluster();
+  wait_for_cluster();
+  if (is_computing) end.join();
+  leave_cluster();  // not while others read these sums
+#endif
+}
+
+template <class Facts, int kTokens>
+void launch_rows_tokens(const RowsTask& task, const RowsGrid& grid, Stream stream) {
+  launch_early(linear_rows_sm90_kernel<Facts, kTokens>,
+               {dim3(grid.shares, grid.token_tiles, grid.row_tiles), kTaskThreads,
+                size_t{RowsShape<Facts, kTokens>::kBytes}, grid.shares},
+               stream, task);
+}
+
+template <class Facts>
+void launch_rows_sm90(const RowsTask& task, const RowsGrid& grid, Stream stream) {
+  switch (grid.tokens) {
+    case 16:
+      return launch_rows_tokens<Facts, 16>(task, grid, stream);
+    case 32:
+      return launch_rows_tokens<Facts, 32>(task, grid, stream);
+    case 64:
+      return launch_rows_tokens<Facts, 64>(task, grid, stream);
+    default:
+      return launch_rows_tokens<Facts, 128>(task, grid, stream);
+  }
+}
+
+}  // namespace ingot::cuda
