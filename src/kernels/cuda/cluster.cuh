@@ -50,6 +50,17 @@ __device__ inline void leave_cluster() {
 #endif
 }
 
+// What is at `address` of this block's shared memory, in that of the block `rank`.
+__device__ __forceinline__ uint32_t address_in_rank(uint32_t address, [[maybe_unused]] int rank) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  uint32_t there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+  return there;
+#else
+  return address;
+#endif
+}
+
 // In shared memory: kWords numbers from each block of a cluster to every block, once. They come
 // with what counts them, so that nobody waits for memory that has nothing to do with them.
 template <int kWords>

@@ -13,18 +13,23 @@ int bytes_of(ElementType type) {
 }
 
 // Where rows are few, columns are shared until there is a block of threads for every place that
-// processors have for one.
+// processors have for one. Where they are many, tiles of rows fetch their inputs together, the more
+// the larger these are beside the weights.
 RowsGrid rows_grid(ElementType type, const LinearParts& parts, int32_t tokens) {
   constexpr int kProcessors = 132;
+  constexpr int kMostTogether = 4;  // blocks that have no columns to share
   const int each = tokens <= 16 ? 16 : tokens <= 32 ? 32 : tokens <= 64 ? 64 : 128;
   const int token_tiles = tiles_of(tokens, each);
   const int row_tiles = tiles_of(parts, kTaskRows);
   const int steps = tiles_of(static_cast<int>(parts.cols) * bytes_of(type), kBoxWidth);
   const int room = kProcessors * task_blocks(type == ElementType::kE4M3, each);
-  int shares = std::clamp(room / (token_tiles * row_tiles), 1, std::min(steps, kTaskShares));
-  shares = tiles_of(steps, tiles_of(steps, shares));  // none is left without columns
-  return {each, static_cast<unsigned>(shares), static_cast<unsigned>(token_tiles),
-          static_cast<unsigned>(row_tiles)};
+  RowsCluster cluster{1, token_tiles % 2 == 0 ? 2 : 1, 1};
+  const int shares = std::clamp(room / (token_tiles * row_tiles), 1,
+                                std::min(steps, kTaskShares / cluster.token_tiles));
+  cluster.shares = tiles_of(steps, tiles_of(steps, shares));  // none is left without columns
+  if (cluster.shares == 1 && row_tiles >= kMostTogether)
+    cluster.row_tiles = each <= 32 ? 1 : each == 64 ? 2 : kMostTogether / cluster.token_tiles;
+  return {each, token_tiles, row_tiles, cluster};
 }
 
 }  // namespace
@@ -35,15 +40,17 @@ bool linear_rows_sm90(ElementType type, const LinearParts& parts, const FloatInp
   RowsTask task{};
   task.parts = parts;
   task.x = x;
+  task.cluster = grid.cluster;
   const int64_t width = parts.cols * bytes_of(type);
   for (int i = 0; i < parts.count; ++i) {
     const LinearPart& part = parts.part[i];
-    if (!map_rows({part.weights, width, part.stride, part.rows}, kTaskRows, task.weights[i]))
+    if (!map_rows({part.weights, width, part.stride, part.rows},
+                  kTaskRows / grid.cluster.token_tiles, task.weights[i]))
       return false;
   }
   if (!map_rows(
           {static_cast<const std::byte*>(x.values), width, x.stride * bytes_of(type), x.tokens},
-          grid.tokens, task.inputs))
+          grid.tokens / grid.cluster.row_tiles, task.inputs))
     return false;
   switch (type) {
     case ElementType::kF16:

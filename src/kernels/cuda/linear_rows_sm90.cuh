@@ -2,8 +2,8 @@
 // Weights in rows by 9 tokens and more on Hopper: two warpgroups have 64 rows each, whose products
 // by 16 to 128 tokens the tensor cores make with both factors in shared memory; nothing is decoded,
 // and one warp more sends for all of it. Weights are read once for 128 tokens, so that up to there
-// the bus is the limit. Columns may be shared among the blocks of a cluster: then the whole device
-// works on a weight of few rows. Facts, of a kind of weights:
+// the bus is the limit. The blocks of a cluster share the columns, so that the whole device works
+// on a weight of few rows, or what they fetch. Facts, of a kind of weights:
 //   Element      the tensor cores' type        Sum          what they sum in
 //   kIsE4m3      sums of 128 columns are added to others in f32, as the tensor cores keep them with
 //                14 bits only                  kHasSpans    and have scales of those columns
@@ -53,15 +53,13 @@ class RowsCompute {
   using Sums = Sum[Shape::kSums];
 
  public:
-  __device__ RowsCompute(const RowsTask& task, const RowsPlace& place, Memory& memory,
-                         uint32_t stages)
+  __device__ RowsCompute(const RowsTask& task, const Memory& memory, uint32_t stages)
       : task_(task),
-        place_(place),
         memory_(memory),
+        steps_(memory.place.steps),
         full_(shared_address(memory.full)),
-        used_(shared_address(memory.used)),
-        own_weights_(matrix_descriptor(stages + threadIdx.x / 128 * (64 * kBoxWidth), 16, 1024)),
-        inputs_(matrix_descriptor(stages + Shape::kWeightBytes, 16, 1024)),
+        used_(used_by(task.cluster, memory.place, shared_address(memory.used))),
+        stages_(stages),
         lane_(static_cast<int>(threadIdx.x) % 32) {}
 
   __device__ void run(Sums& total) const {
@@ -75,23 +73,37 @@ class RowsCompute {
  private:
   // A step's products; `c` begins anew unless `is_added`.
   __device__ void multiply(Sums& c, int stage, bool is_added) const {
-    const uint32_t from = static_cast<uint32_t>(stage * Shape::kStageBytes);
+    const uint32_t from = stages_ + static_cast<uint32_t>(stage * Shape::kStageBytes);
+    const uint64_t weights =
+        matrix_descriptor(from + threadIdx.x / 128 * (64 * kBoxWidth), 16, 1024);
+    const uint64_t inputs = matrix_descriptor(from + Shape::kWeightBytes, 16, 1024);
     warpgroup_fence();
 #pragma unroll
     for (int k = 0; k < kBoxWidth / 32; ++k)
-      Products::multiply(c, advanced(own_weights_, from + 32 * k), advanced(inputs_, from + 32 * k),
-                         is_added || k > 0);
+      Products::multiply(c, advanced(weights, 32 * k), advanced(inputs, 32 * k), is_added || k > 0);
     close_products();
   }
+  // The blocks that this one's stages are filled by: those of the same rows, itself among them, and
+  // of the same tokens. A lane tells one of them.
+  static __device__ uint32_t used_by(const RowsCluster& cluster, const RowsPlace& place,
+                                     uint32_t used) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (lane < cluster.token_tiles)
+      return address_in_rank(used, rank_of(cluster, place.row_tile, lane, place.share));
+    const int other = lane - cluster.token_tiles;
+    if (other >= cluster.row_tiles - 1) return 0;
+    const int row_tile = other < place.row_tile ? other : other + 1;
+    return address_in_rank(used, rank_of(cluster, row_tile, place.token_tile, place.share));
+  }
   __device__ void release(int stage) const {
-    if (lane_ == 0) arrive(used_ + 8 * stage);
+    if (used_ != 0) arrive_in_cluster(used_ + 8 * stage);
   }
 
   // The tensor cores keep the sums, and have a step's products before them while they do the next.
   __device__ void sum(Sums& total) const {
     Ring at;
     int before = 0;
-    for (int i = 0; i < place_.steps; ++i) {
+    for (int i = 0; i < steps_; ++i) {
       wait_for_phase(full_ + 8 * at.stage, at.parity);
       multiply(total, at.stage, true);
       wait_for_products<1>();
@@ -107,11 +119,11 @@ class RowsCompute {
   __device__ void add_up(Sums& total) const {
     Ring at;
     const int own_row = static_cast<int>(threadIdx.x) / 32 * 16 + lane_ / 4;
-    const SpanScales scales(task_.parts.part[place_.part], place_, own_row);
+    const SpanScales scales(task_.parts.part[memory_.place.part], memory_.place, own_row);
     float2 next = Facts::kHasSpans ? scales.of(0) : float2{};
-    for (int i = 0; i < place_.steps; ++i) {
+    for (int i = 0; i < steps_; ++i) {
       const float2 rows = next;
-      if (Facts::kHasSpans && i + 1 < place_.steps) next = scales.of(i + 1);
+      if (Facts::kHasSpans && i + 1 < steps_) next = scales.of(i + 1);
       wait_for_phase(full_ + 8 * at.stage, at.parity);
       Sum sums[Shape::kSums];
       multiply(sums, at.stage, false);
@@ -145,30 +157,35 @@ class RowsCompute {
   }
 
   const RowsTask& task_;
-  const RowsPlace& place_;
   const Memory& memory_;
+  int steps_;
   uint32_t full_;
-  uint32_t used_;
-  uint64_t own_weights_;
-  uint64_t inputs_;
+  uint32_t used_;  // of the block that this lane tells; 0: of none
+  uint32_t stages_;
   int lane_;
 };
 
-// Of steps of kStepColumns; the blocks of a cluster have neighbouring ones.
+// Tiles behind the last one are the last part's, and have none of its rows.
 template <class Facts, int kTokens>
 __device__ inline RowsPlace find_place(const RowsTask& task) {
   constexpr int kStepColumns = kBoxWidth / static_cast<int>(sizeof(typename Facts::Element));
-  const TilePlace tile = find_tile(task.parts, static_cast<int>(blockIdx.z), kTaskRows);
-  const int first_token = static_cast<int>(blockIdx.y) * kTokens;
+  const RowsCluster& cluster = task.cluster;
+  RowsPlace place{};
+  place.share = cluster_rank() % cluster.shares;
+  place.token_tile = cluster_rank() / cluster.shares % cluster.token_tiles;
+  place.row_tile = cluster_rank() / (cluster.shares * cluster.token_tiles);
+  const TilePlace tile = find_tile(
+      task.parts, static_cast<int>(blockIdx.z) * cluster.row_tiles + place.row_tile, kTaskRows);
+  place.part = tile.part;
+  place.first_row = tile.tile * kTaskRows;
+  place.first_token =
+      (static_cast<int>(blockIdx.y) * cluster.token_tiles + place.token_tile) * kTokens;
+  place.tokens = min(kTokens, task.x.tokens - place.first_token);
   const int steps = tiles_of(static_cast<int>(task.parts.cols), kStepColumns);
-  const int each = tiles_of(steps, cluster_size());
-  const int first_step = cluster_rank() * each;
-  return {.part = tile.part,
-          .first_row = tile.tile * kTaskRows,
-          .first_token = first_token,
-          .tokens = min(kTokens, task.x.tokens - first_token),
-          .first_step = first_step,
-          .steps = max(0, min(each, steps - first_step))};
+  const int each = tiles_of(steps, cluster.shares);
+  place.first_step = place.share * each;
+  place.steps = max(0, min(each, steps - place.first_step));
+  return place;
 }
 
 template <class Facts, int kTokens>
@@ -180,29 +197,37 @@ __global__ void __launch_bounds__(kTaskThreads, RowsShape<Facts, kTokens>::kBloc
   __shared__ RowsMemory<Facts, kTokens> memory;
   uint8_t* const aligned =
       stages + (Shape::kUnit - shared_address(stages) % Shape::kUnit) % Shape::kUnit;
-  const RowsPlace place = find_place<Facts, kTokens>(task);
-  const RowsFinish<Facts, kTokens> end(task, place, memory, reinterpret_cast<float*>(aligned));
+  const RowsFinish<Facts, kTokens> end(task, memory, reinterpret_cast<float*>(aligned));
   const bool is_computing = threadIdx.x < kTaskComputing;
+  const int fetched_for = task.cluster.row_tiles + task.cluster.token_tiles - 1;  // blocks
   if (threadIdx.x == 0) {
+    memory.place = find_place<Facts, kTokens>(task);
     for (int i = 0; i < Shape::kStages; ++i) {
       make_barrier(shared_address(memory.full + i), 1);
-      make_barrier(shared_address(memory.used + i), kTaskComputing / 32);
+      make_barrier(shared_address(memory.used + i),
+                   static_cast<uint32_t>(fetched_for * (kTaskComputing / 32)));
     }
     show_barriers_to_copies();
   }
-  __syncthreads();
+  if (fetched_for == 1) {
+    __syncthreads();
+  } else {  // others' barriers are used too
+    __syncwarp();
+    arrive_at_cluster();
+    wait_for_cluster();
+  }
   if (is_computing) {
     end.load_rows();
     wait_for_inputs();
     end.load_tokens();
     typename Facts::Sum total[Shape::kSums] = {};
-    RowsCompute<Facts, kTokens>(task, place, memory, shared_address(aligned)).run(total);
+    RowsCompute<Facts, kTokens>(task, memory, shared_address(aligned)).run(total);
     let_next_begin();
     // The stages are everyone's; now they become the place of sums.
     asm volatile("bar.sync 1, %0;" ::"n"(kTaskComputing) : "memory");
     end.put(total);
   } else {
-    RowsFetch<Facts, kTokens>(task, place, memory, shared_address(aligned)).run();
+    RowsFetch<Facts, kTokens>(task, memory, shared_address(aligned)).run();
     let_next_begin();
   }
   arrive_at_cluster();
@@ -215,8 +240,11 @@ __global__ void __launch_bounds__(kTaskThreads, RowsShape<Facts, kTokens>::kBloc
 template <class Facts, int kTokens>
 void launch_rows_tokens(const RowsTask& task, const RowsGrid& grid, Stream stream) {
   launch_early(linear_rows_sm90_kernel<Facts, kTokens>,
-               {dim3(grid.shares, grid.token_tiles, grid.row_tiles), kTaskThreads,
-                size_t{RowsShape<Facts, kTokens>::kBytes}, grid.shares},
+               {dim3(static_cast<unsigned>(grid.cluster.size()),
+                     static_cast<unsigned>(tiles_of(grid.token_tiles, grid.cluster.token_tiles)),
+                     static_cast<unsigned>(tiles_of(grid.row_tiles, grid.cluster.row_tiles))),
+                kTaskThreads, size_t{RowsShape<Facts, kTokens>::kBytes},
+                static_cast<unsigned>(grid.cluster.size())},
                stream, task);
 }
 

@@ -44,40 +44,48 @@ TEST_F(LinearRowsSm90Cuda, AnyNumberOfColumnsDoes) {
   compare(40, 14336, {32, 256});
 }
 
-// So many tiles of rows that the columns are cut in four, in three, in two and not at all.
+// So many tiles of rows that the columns are cut in four, in three, in two and not at all: blocks
+// then fetch together.
 TEST_F(LinearRowsSm90Cuda, AnyNumberOfRowsDoes) {
   compare(1000, 4096, {9, 40});
   compare(5003, 704, {17, 33});
   compare(8200, 384, {9, 32});
-  compare(17003, 192, {16, 33});
+  compare(17003, 192, {16, 33, 70});
 }
 
+// One weight at a time, so that tiles of rows are odd and a cluster has one too many.
 TEST_F(LinearRowsSm90Cuda, OutputsOfAnyStrideAreWritten) {
-  constexpr int64_t kTokens = 20;
-  constexpr int64_t kRows = 132;
-  constexpr int64_t kCols = 256;
-  const std::vector<float> x = random_.normals(kTokens * kCols);
-  for (const Case& one : cases(kRows, x, kTokens)) {
-    ASSERT_NE(one.placed, nullptr);
-    const std::vector<float> dense = on_gpu(one.placed, x, kTokens);
-    const Linear linear = Linear::placed(one.placed);
-    for (const int64_t stride : {133, 136}) {
-      ops_->begin({});
-      float* own_x = ops_->buffer(Buffer::kNormed, std::ssize(x));
-      float* y = ops_->buffer(Buffer::kUp, kTokens * stride);
-      ops_->write(own_x, x);
-      ops_->write(y, std::vector<float>(static_cast<size_t>(kTokens * stride), 7));
-      ops_->set_input(InputSlot::kBranch, own_x, kTokens, kCols);
-      const std::array outputs{LinearOutput{&linear, y, stride}};
-      ops_->run_linears(InputSlot::kBranch, outputs);
-      std::vector<float> written(static_cast<size_t>(kTokens * stride));
-      ASSERT_TRUE(ops_->read(y, written).is_ok());
-      std::vector<float> wanted(written.size(), 7);
-      for (int64_t token = 0; token < kTokens; ++token)
-        std::copy_n(dense.begin() + token * kRows, kRows, wanted.begin() + token * stride);
-      EXPECT_EQ(written, wanted) << one.name << " by " << stride;
+  constexpr int64_t kCols = 192;
+  for (const auto& [rows, tokens] : {std::pair{132, 20}, std::pair{17004, 40}}) {
+    const std::vector<float> x = random_.normals(tokens * kCols);
+    for (const Case& one : cases(rows, x, tokens)) {
+      ASSERT_NE(one.placed, nullptr);
+      const std::vector<float> dense = on_gpu(one.placed, x, tokens);
+      const Linear linear = Linear::placed(one.placed);
+      for (const int64_t stride : {rows + 1, rows + 4}) {
+        ops_->begin({});
+        float* own_x = ops_->buffer(Buffer::kNormed, std::ssize(x));
+        float* y = ops_->buffer(Buffer::kUp, tokens * stride);
+        ops_->write(own_x, x);
+        ops_->write(y, std::vector<float>(static_cast<size_t>(tokens * stride), 7));
+        ops_->set_input(InputSlot::kBranch, own_x, tokens, kCols);
+        const std::array outputs{LinearOutput{&linear, y, stride}};
+        ops_->run_linears(InputSlot::kBranch, outputs);
+        std::vector<float> written(static_cast<size_t>(tokens * stride));
+        ASSERT_TRUE(ops_->read(y, written).is_ok());
+        std::vector<float> wanted(written.size(), 7);
+        for (int64_t token = 0; token < tokens; ++token)
+          std::copy_n(dense.begin() + token * rows, rows, wanted.begin() + token * stride);
+        EXPECT_EQ(written, wanted) << one.name << " by " << stride;
+      }
     }
   }
+}
+
+// Two tiles of tokens for many tiles of rows, and for few.
+TEST_F(LinearRowsSm90Cuda, TilesOfTokensFetchWeightsTogether) {
+  compare(8200, 192, {130});
+  compare(1000, 512, {129, 256});
 }
 
 // What the tests above would not show: whether it is this kernel that gives it.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The warp of linear_rows_sm90.cuh's kernel that fetches: a box of weights and a box of inputs a
 // step, with the tokens' scales of 128 columns where there are such, as far ahead as there are
-// stages. One lane asks; a stage's barrier counts what arrives.
+// stages. Boxes that other blocks of the cluster need too are fetched in parts, each for all of
+// them; a stage is free when all that this block sends to have used it. One lane asks; a stage's
+// barrier counts what arrives.
 #pragma once
 
 #include "kernels/cuda/launch.cuh"
@@ -19,17 +21,23 @@ class RowsFetch {
   using Ring = RingPlace<Shape::kStages>;
 
  public:
-  __device__ RowsFetch(const RowsTask& task, const RowsPlace& place, Memory& memory,
-                       uint32_t stages)
+  __device__ RowsFetch(const RowsTask& task, Memory& memory, uint32_t stages)
       : task_(task),
-        place_(place),
+        place_(memory.place),
         stages_(stages),
         full_(shared_address(memory.full)),
         used_(shared_address(memory.used)),
-        is_asking_(threadIdx.x % 32 == 0) {
+        is_asking_(threadIdx.x % 32 == 0),
+        weight_rows_(kTaskRows / task.cluster.token_tiles),
+        input_rows_(kTokens / task.cluster.row_tiles) {
+    if (is_asking_) prefetch_map(task.inputs);
+    for (int i = 0; i < task.cluster.token_tiles; ++i)
+      weight_ranks_ |= 1u << rank_of(task.cluster, place_.row_tile, i, place_.share);
+    for (int i = 0; i < task.cluster.row_tiles; ++i)
+      input_ranks_ |= 1u << rank_of(task.cluster, i, place_.token_tile, place_.share);
     if constexpr (Facts::kHasSpans) {
       span_scales_ = shared_address(memory.span_scales);
-      span_bytes_ = 4 * min(kTokens, task.x.tiles.each - place.first_token);
+      span_bytes_ = 4 * min(kTokens, task.x.tiles.each - place_.first_token);
     }
   }
 
@@ -60,13 +68,18 @@ class RowsFetch {
     if (!is_asking_) return;
     arrive_expecting(full_ + 8 * stage,
                      static_cast<uint32_t>(Shape::kWeightBytes + Shape::kInputBytes + span_bytes_));
-    copy_matrix_box(task_.weights[place_.part], {first_byte(i), place_.first_row},
-                    stages_ + stage * Shape::kStageBytes, full_ + 8 * stage);
+    const int first = weight_rows_ * place_.token_tile;
+    send(weight_ranks_, task_.cluster.token_tiles, task_.weights[place_.part],
+         {first_byte(i), place_.first_row + first},
+         stages_ + stage * Shape::kStageBytes + first * kBoxWidth, full_ + 8 * stage);
   }
   __device__ void send_inputs(int i, int stage) const {
     if (!is_asking_) return;
-    copy_matrix_box(task_.inputs, {first_byte(i), place_.first_token},
-                    stages_ + stage * Shape::kStageBytes + Shape::kWeightBytes, full_ + 8 * stage);
+    const int first = input_rows_ * place_.row_tile;
+    send(input_ranks_, task_.cluster.row_tiles, task_.inputs,
+         {first_byte(i), place_.first_token + first},
+         stages_ + stage * Shape::kStageBytes + Shape::kWeightBytes + first * kBoxWidth,
+         full_ + 8 * stage);
     if constexpr (Facts::kHasSpans) {
       // A step is a span; tokens are filled up to sixteens, so that places are multiples of 16.
       const int64_t from =
@@ -76,12 +89,26 @@ class RowsFetch {
     }
   }
 
+  // To `count` blocks.
+  static __device__ void send(uint32_t ranks, int count, const CUtensorMap& map, MatrixPlace place,
+                              uint32_t to, uint32_t barrier) {
+    if (count == 1) {
+      copy_matrix_box(map, place, to, barrier);
+    } else {
+      copy_matrix_box_to(ranks, map, place, to, barrier);
+    }
+  }
+
   const RowsTask& task_;
-  const RowsPlace& place_;
+  const RowsPlace place_;
   uint32_t stages_;
   uint32_t full_;
   uint32_t used_;
   bool is_asking_;
+  int weight_rows_;  // that this block fetches
+  int input_rows_;
+  uint32_t weight_ranks_ = 0;  // that need them
+  uint32_t input_ranks_ = 0;
   uint32_t span_scales_ = 0;
   int span_bytes_ = 0;
 };

@@ -33,8 +33,8 @@ class RowsFinish {
   using Sum = typename Facts::Sum;
 
  public:
-  __device__ RowsFinish(const RowsTask& task, const RowsPlace& place, Memory& memory, float* sums)
-      : task_(task), place_(place), memory_(memory), sums_(sums) {}
+  __device__ RowsFinish(const RowsTask& task, Memory& memory, float* sums)
+      : task_(task), place_(memory.place), memory_(memory), sums_(sums) {}
 
   // Of the weights, which no kernel writes. All computing threads, as in the next.
   __device__ void load_rows() const {
@@ -73,14 +73,14 @@ class RowsFinish {
   __device__ void join() const {
     constexpr int kWarps = kTaskComputing / 32;
     const LinearPart& part = task_.parts.part[place_.part];
-    const int shares = cluster_size();
+    const int shares = task_.cluster.shares;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int left = part.rows - place_.first_row - 4 * lane;
     const bool is_whole =
         left >= 4 &&
         (reinterpret_cast<uintptr_t>(part.y) | static_cast<uintptr_t>(part.y_stride * 4)) % 16 == 0;
-    for (int token = cluster_rank() * kWarps + warp; token < place_.tokens;
+    for (int token = place_.share * kWarps + warp; token < place_.tokens;
          token += shares * kWarps) {
       float out[4];
       finish(token, 4 * lane, add(token, 4 * lane, shares), out);
@@ -109,10 +109,11 @@ class RowsFinish {
   // All shares are asked for before one is used.
   __device__ Four add(int token, int row, int shares) const {
     const float* const from = sums_ + token * Shape::kLine + row;
+    const int first = cluster_rank() - place_.share;
     float4 bits[kTaskShares];
 #pragma unroll
     for (int share = 0; share < kTaskShares; ++share) {
-      if (share < shares) bits[share] = load_from_rank(from, share);
+      if (share < shares) bits[share] = load_from_rank(from, first + share);
     }
     Four sum{from_bits<Sum>(bits[0].x), from_bits<Sum>(bits[0].y), from_bits<Sum>(bits[0].z),
              from_bits<Sum>(bits[0].w)};

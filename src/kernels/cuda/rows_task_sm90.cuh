@@ -17,18 +17,31 @@ inline constexpr int kTaskGroups = 2;  // warpgroups, 64 rows each
 inline constexpr int kTaskComputing = 128 * kTaskGroups;  // threads
 inline constexpr int kTaskThreads = kTaskComputing + 32;  // and a warp that fetches
 
+// What a cluster has: so many tiles of rows by so many tiles of tokens, and each by so many shares
+// of the columns, a block of threads. Shares' ranks are neighbours, then those of tiles of tokens.
+// Blocks of the same rows fetch a part of the weights each, for all of them, and blocks of the same
+// tokens a part of the inputs: the second cache would not give every block all of its own.
+struct RowsCluster {
+  int32_t row_tiles;
+  int32_t token_tiles;
+  int32_t shares;
+
+  __host__ __device__ int size() const { return row_tiles * token_tiles * shares; }
+};
+
 struct RowsTask {
-  CUtensorMap weights[kMostParts];
-  CUtensorMap inputs;
+  CUtensorMap weights[kMostParts];  // in boxes of kTaskRows / cluster.token_tiles rows
+  CUtensorMap inputs;               // and of a block's tokens / cluster.row_tiles
   LinearParts parts;
   FloatInput x;
+  RowsCluster cluster;
 };
 
 struct RowsGrid {
-  int tokens;            // of a block of threads: 16, 32, 64 or 128
-  unsigned shares;       // of the columns
-  unsigned token_tiles;  // of `tokens`
-  unsigned row_tiles;    // of kTaskRows
+  int tokens;       // of a block of threads: 16, 32, 64 or 128
+  int token_tiles;  // of `tokens`
+  int row_tiles;    // of kTaskRows
+  RowsCluster cluster;
 };
 
 // Blocks of threads that a processor has room for: two, so that rows of any number keep all
@@ -54,12 +67,26 @@ struct RowsShape {
   static constexpr int kBytes = kUnit + kStages * kStageBytes;
 };
 
+// Where a block of threads is.
+struct RowsPlace {
+  int part;
+  int first_row;  // of the part
+  int first_token;
+  int tokens;      // fewer in the last tile
+  int first_step;  // this share's
+  int steps;
+  int row_tile;  // of the cluster
+  int token_tile;
+  int share;
+};
+
 // A block's shared memory beside its stages.
 template <class Facts, int kTokens>
 struct RowsMemory {
   static constexpr int kStages = RowsShape<Facts, kTokens>::kStages;
   uint64_t full[kStages];
   uint64_t used[kStages];
+  RowsPlace place;  // here, as sums take all registers
   alignas(16) float span_scales[Facts::kHasSpans ? kStages : 1][kTokens];
   // What outputs are made with.
   alignas(16) float row_scales[kTaskRows];
@@ -69,15 +96,9 @@ struct RowsMemory {
   float shifts[kTokens];
 };
 
-// Where a block of threads is.
-struct RowsPlace {
-  int part;
-  int first_row;  // of the part
-  int first_token;
-  int tokens;      // fewer in the last tile
-  int first_step;  // this share's
-  int steps;
-};
+__device__ inline int rank_of(const RowsCluster& cluster, int row_tile, int token_tile, int share) {
+  return (row_tile * cluster.token_tiles + token_tile) * cluster.shares + share;
+}
 
 // Stage after stage, round after round.
 template <int kStages>

@@ -55,6 +55,18 @@ __device__ __forceinline__ void copy_matrix_box(const CUtensorMap& map, MatrixPl
       "l"(reinterpret_cast<uint64_t>(&map)), "r"(place.byte), "r"(place.row), "r"(barrier)
       : "memory");
 }
+// The same to the same place in all blocks of a cluster whose bits are set in `ranks`, and counted
+// by the barrier that is there in each.
+__device__ __forceinline__ void copy_matrix_box_to(uint32_t ranks, const CUtensorMap& map,
+                                                   MatrixPlace place, uint32_t to_shared,
+                                                   uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to_shared),
+      "l"(reinterpret_cast<uint64_t>(&map)), "r"(place.byte), "r"(place.row), "r"(barrier),
+      "h"(static_cast<uint16_t>(ranks))
+      : "memory");
+}
 // Neighbouring bytes; their number and both addresses are multiples of 16.
 __device__ __forceinline__ void copy_bytes(uint32_t to_shared, const void* from, uint32_t bytes,
                                            uint32_t barrier) {

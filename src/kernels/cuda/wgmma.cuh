@@ -91,6 +91,11 @@ __device__ __forceinline__ void make_barrier(uint32_t barrier, uint32_t arrivals
 __device__ __forceinline__ void arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+// The same on one of any block of the cluster (address_in_rank()).
+__device__ __forceinline__ void arrive_in_cluster(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier)
+               : "memory");
+}
 // Until the phase of this parity is over; that before the first has parity 1.
 __device__ __forceinline__ void wait_for_phase(uint32_t barrier, uint32_t parity) {
   asm volatile(
