@@ -48,9 +48,11 @@ if command -v compute-sanitizer >/dev/null; then
   check "racecheck, kernels" compute-sanitizer --tool racecheck --error-exitcode 1 \
     "$build/src/kernels/cuda/kernels_cuda_test"
 fi
-if [ -x "$build/bench/bench_attention_cuda" ]; then
-  "$build/bench/bench_attention_cuda"
-fi
+for bench in attention_cuda linear_rows_cuda; do
+  if [ -x "$build/bench/bench_$bench" ]; then
+    "$build/bench/bench_$bench"
+  fi
+done
 "$build/ingot" bench kernels --device cuda
 for model in 8B:bf16 8B:fp8 8B:int8 8B:q4_k_m 70B:q4_k_m; do
   "$build/ingot" bench latency --random "$model" --device cuda -p 2048 -n 64 -b 1,8,64 \
