@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes src/blocks/iq{1,2,3}_grid_data.cc, the lookup tables of the IQ blocks.
+"""Writes src/blocks/iq{1,2,3}_grid_data.h, the lookup tables of the IQ blocks.
 
 The values are facts of the GGUF format, taken from the PyPI package `gguf`. They are stored as one
 number per row: element i is the i-th digit from the low end (2 bits for rows of eight, 3 bits for
@@ -36,28 +36,24 @@ def packed_rows(codec, width):
 def table(name, codec, width):
     levels, rows = packed_rows(codec, width)
     digits = 4 if width == 8 else 3
-    lines = [f"constexpr uint16_t k{name}Rows[{len(rows)}] = {{"]
+    lines = [f"inline constexpr uint16_t k{name}Rows[{len(rows)}] = {{"]
     per_line = 12
     for start in range(0, len(rows), per_line):
         lines.append("    " + " ".join(f"0x{row:0{digits}X}," for row in rows[start:start + per_line]))
     lines.append("};")
-    lines.append(f"constexpr int8_t k{name}Levels[] = {{{', '.join(map(str, levels))}}};")
+    lines.append(f"inline constexpr int8_t k{name}Levels[] = {{{', '.join(map(str, levels))}}};")
     return "\n".join(lines)
 
 
 def main():
     for stem, tables in FILES.items():
         body = "\n\n".join(table(*entry) for entry in tables)
-        grids = "\n".join(
-            f"constinit const GridOf{width}<{codec.grid_shape[0]}> k{name}Grid ="
-            f" expand_grid_of_{width}(k{name}Rows, k{name}Levels);"
-            for name, codec, width in tables)
-        (FOLDER / f"{stem}_grid_data.cc").write_text(
+        (FOLDER / f"{stem}_grid_data.h").write_text(
             "// SPDX-License-Identifier: Apache-2.0\n"
             "// Made by tools/make_iq_grids.py: digits of levels, lowest element first.\n"
-            '#include "blocks/expand_grid.h"\n\n'
-            "namespace ingot {\nnamespace {\n\n// clang-format off\n"
-            f"{body}\n// clang-format on\n\n}}  // namespace\n\n{grids}\n\n}}  // namespace ingot\n")
+            "#pragma once\n\n#include <cstdint>\n\n"
+            "namespace ingot {\n\n// clang-format off\n"
+            f"{body}\n// clang-format on\n\n}}  // namespace ingot\n")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the compact tables of *_grid_data.cc into the ones of iq_grids.h, at compile time: a row is
+// Turns the compact tables of *_grid_data.h into the ones of iq_grids.h, at compile time: a row is
 // stored as one number whose 2-bit (or 3-bit) digits, lowest first, pick a level each.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "blocks/iq_grids.h"
+#include "blocks/grid_rows.h"
 
 namespace ingot {
 

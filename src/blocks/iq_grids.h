@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lookup tables of the IQ blocks: facts of the file format. An entry is a row of 8 (or 4) small
-// values, element i in byte i counted from the low end; IQ1 values are signed. The data files are
-// made by tools/make_iq_grids.py. Plain arrays, no inline bodies: kernels read these too.
+// The lookup tables of the IQ blocks: facts of the file format. IQ1 values are signed. The data
+// files are made by tools/make_iq_grids.py. Plain arrays, no inline bodies: kernels read these too;
+// a GPU has its own copies (kernels/cuda/iq_grids.cuh).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
-namespace ingot {
+#include "blocks/grid_rows.h"
 
-template <size_t kRows>
-struct GridOf8 {
-  uint64_t rows[kRows];
-};
-template <size_t kRows>
-struct GridOf4 {
-  uint32_t rows[kRows];
-};
+namespace ingot {
 
 extern const GridOf8<2048> kIq1Grid;    // {-1, 0, 1}, for IQ1_S and IQ1_M
 extern const GridOf8<256> kIq2XxsGrid;  // {8, 25, 43}

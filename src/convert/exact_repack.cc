@@ -125,6 +125,7 @@ void repack_row(const QuantTensor& tensor, int64_t row, Layout layout, std::span
   const int64_t from = file_row(tensor, row);
   const size_t block_bytes = info(layout).block_bytes;
   const bool is_affine = tensor.scheme.meaning == CodeMeaning::kAffine;
+  const QuantCodes codes = tensor.view();
   INGOT_CHECK(out.size() == static_cast<size_t>(tensor.cols / kBlock) * block_bytes);
   for (int64_t block = 0; block < tensor.cols / kBlock; ++block) {
     const auto group =
@@ -132,7 +133,7 @@ void repack_row(const QuantTensor& tensor, int64_t row, Layout layout, std::span
     Levels levels{};
     for (int64_t i = 0; i < kBlock; ++i) {
       levels[static_cast<size_t>(i)] =
-          code_at(tensor, from, block * kBlock + i) - (is_affine ? int{tensor.zeros[group]} : 0);
+          code_at(codes, from, block * kBlock + i) - (is_affine ? int{tensor.zeros[group]} : 0);
     }
     pack(levels, tensor.scales[group], layout,
          out.data() + static_cast<size_t>(block) * block_bytes);

@@ -93,7 +93,7 @@ struct PanelShape {
   int64_t block = 0;   // of 256 columns
   int64_t panel = 0;   // in all
 
-  int64_t run_at(int64_t run_index) const {
+  constexpr int64_t run_at(int64_t run_index) const {
     return run_index / 8 * block + scales + run_index % 8 * run;
   }
 };

@@ -3,11 +3,12 @@
 // before it spreads the codes over a panel's planes. Codes are without sign: what a scheme takes
 // from them is in PackingInfo. Plain loops over whole vectors' worth of bytes, of which the
 // compiler makes vector code. In an anonymous namespace on purpose: it is built once for each
-// target.
+// target, GPUs among them.
 #pragma once
 
 #include <cstdint>
 
+#include "base/target_code.h"
 #include "blocks/iq4_nl.h"
 #include "blocks/iq4_xs.h"
 #include "blocks/mxfp4.h"
@@ -33,7 +34,7 @@ namespace {
 struct GroupCodes {    // 32 columns
   uint16_t scale = 0;  // the file's own bits; for ScaleForm::kPairs two bytes, the first in the low
   uint16_t min = 0;
-  uint8_t codes[32];
+  alignas(8) uint8_t codes[32];
 };
 
 struct BlockCodes {  // 256 columns
@@ -41,29 +42,29 @@ struct BlockCodes {  // 256 columns
   uint16_t min_scale = 0;
   uint8_t scales[16];  // one per group of 16 or of 32 columns (then the first eight)
   uint8_t mins[16] = {};
-  uint8_t codes[256];
+  alignas(8) uint8_t codes[256];
 };
 
-inline uint8_t byte(int value) {
+INGOT_TARGET_CODE inline uint8_t byte(int value) {
   return static_cast<uint8_t>(value);
 }
 
 // 32 codes of 16 bytes: low nibbles first.
-inline void read_nibbles(const uint8_t* from, uint8_t* out) {
+INGOT_TARGET_CODE inline void read_nibbles(const uint8_t* from, uint8_t* out) {
   for (int i = 0; i < 16; ++i) {
     out[i] = from[i] & 0xF;
     out[16 + i] = byte(from[i] >> 4);
   }
 }
 
-inline void add_high_bits(const uint8_t (&bits)[4], uint8_t* codes) {
+INGOT_TARGET_CODE inline void add_high_bits(const uint8_t (&bits)[4], uint8_t* codes) {
   for (int i = 0; i < 32; ++i)
     codes[i] = byte(codes[i] | (((bits[i / 8] >> (i % 8)) & 1) << 4));
 }
 
 // The 6-bit scales and mins of Q4_K and Q5_K: the first four in the low six bits of bytes 0-3 and
 // 4-7; of the last four the low nibbles are in bytes 8-11, the top bits in 0-7.
-inline void read_scales(const uint8_t (&packed)[12], BlockCodes& out) {
+INGOT_TARGET_CODE inline void read_scales(const uint8_t (&packed)[12], BlockCodes& out) {
   for (int i = 0; i < 4; ++i) {
     out.scales[i] = packed[i] & 63;
     out.mins[i] = packed[i + 4] & 63;
@@ -73,7 +74,7 @@ inline void read_scales(const uint8_t (&packed)[12], BlockCodes& out) {
 }
 
 // Element 64k + i of Q4_K, Q5_K: the low nibble of codes[32k + i] for i < 32, then the high one.
-inline void read_nibbles_of_64(const uint8_t (&codes)[128], uint8_t (&out)[256]) {
+INGOT_TARGET_CODE inline void read_nibbles_of_64(const uint8_t (&codes)[128], uint8_t (&out)[256]) {
   for (int k = 0; k < 4; ++k) {
     for (int i = 0; i < 32; ++i) {
       out[64 * k + i] = codes[32 * k + i] & 0xF;
@@ -83,7 +84,7 @@ inline void read_nibbles_of_64(const uint8_t (&codes)[128], uint8_t (&out)[256])
 }
 
 // Element 128h + 32p + i of Q2_K, Q3_K: bits 2p of codes[32h + i].
-inline void read_two_bits(const uint8_t (&codes)[64], uint8_t (&out)[256]) {
+INGOT_TARGET_CODE inline void read_two_bits(const uint8_t (&codes)[64], uint8_t (&out)[256]) {
   for (int half = 0; half < 2; ++half) {
     for (int part = 0; part < 4; ++part) {
       for (int i = 0; i < 32; ++i)
@@ -93,63 +94,66 @@ inline void read_two_bits(const uint8_t (&codes)[64], uint8_t (&out)[256]) {
 }
 
 // Bit g of bits[i] belongs to element 32g + i.
-inline void add_plane(const uint8_t (&bits)[32], int place, uint8_t (&out)[256]) {
+INGOT_TARGET_CODE inline void add_plane(const uint8_t (&bits)[32], int place, uint8_t (&out)[256]) {
   for (int group = 0; group < 8; ++group) {
     for (int i = 0; i < 32; ++i)
       out[32 * group + i] = byte(out[32 * group + i] | (((bits[i] >> group) & 1) << place));
   }
 }
 
-[[maybe_unused]] inline void read_codes(const Q4_0& block, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q4_0& block, GroupCodes& out) {
   out.scale = block.scale.bits;
   read_nibbles(block.codes, out.codes);
 }
-[[maybe_unused]] inline void read_codes(const Q4_1& block, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q4_1& block, GroupCodes& out) {
   out.scale = block.scale.bits;
   out.min = block.min.bits;
   read_nibbles(block.codes, out.codes);
 }
-[[maybe_unused]] inline void read_codes(const Q5_0& block, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q5_0& block, GroupCodes& out) {
   out.scale = block.scale.bits;
   read_nibbles(block.codes, out.codes);
   add_high_bits(block.high_bits, out.codes);
 }
-[[maybe_unused]] inline void read_codes(const Q5_1& block, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q5_1& block, GroupCodes& out) {
   out.scale = block.scale.bits;
   out.min = block.min.bits;
   read_nibbles(block.codes, out.codes);
   add_high_bits(block.high_bits, out.codes);
 }
-[[maybe_unused]] inline void read_codes(const Q8_0& block, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q8_0& block, GroupCodes& out) {
   out.scale = block.scale.bits;
   for (int i = 0; i < 32; ++i)
     out.codes[i] = byte(block.codes[i] ^ 0x80);
 }
-[[maybe_unused]] inline void read_codes(const IQ4_NL& block, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const IQ4_NL& block, GroupCodes& out) {
   out.scale = block.scale.bits;
   read_nibbles(block.codes, out.codes);
 }
-[[maybe_unused]] inline void read_codes(const MXFP4& block, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const MXFP4& block, GroupCodes& out) {
   out.scale = block.scale.bits;
   read_nibbles(block.codes, out.codes);
 }
 
 // Blocks of several groups: group `part` of 32 columns.
-[[maybe_unused]] inline void read_codes(const Q1_0& block, int64_t part, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q1_0& block, int64_t part,
+                                                          GroupCodes& out) {
   out.scale = block.scale.bits;
   for (int64_t i = 0; i < 32; ++i)
     out.codes[i] = byte((block.codes[part * 4 + i / 8] >> (i % 8)) & 1);
 }
-[[maybe_unused]] inline void read_codes(const Q2_0& block, int64_t part, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q2_0& block, int64_t part,
+                                                          GroupCodes& out) {
   out.scale = block.scale.bits;
   for (int64_t i = 0; i < 32; ++i)
     out.codes[i] = byte((block.codes[part * 8 + i / 4] >> (2 * (i % 4))) & 3);
 }
 // Of 8 bits without sign; the one that GGML reads as zero becomes it.
-inline int scale_byte(Float8E4M3 scale) {
+INGOT_TARGET_CODE inline int scale_byte(Float8E4M3 scale) {
   return scale.bits == 0x7F ? 0 : scale.bits & 0x7F;
 }
-[[maybe_unused]] inline void read_codes(const NVFP4& block, int64_t part, GroupCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const NVFP4& block, int64_t part,
+                                                          GroupCodes& out) {
   out.scale = static_cast<uint16_t>(scale_byte(block.group_scales[2 * part]) |
                                     (scale_byte(block.group_scales[2 * part + 1]) << 8));
   const uint8_t* from = block.codes + part * 16;
@@ -161,7 +165,7 @@ inline int scale_byte(Float8E4M3 scale) {
   }
 }
 
-[[maybe_unused]] inline void read_codes(const TQ2_0& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const TQ2_0& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   read_two_bits(block.codes, out.codes);
 }
@@ -169,11 +173,11 @@ inline int scale_byte(Float8E4M3 scale) {
 // Digit n of N bytes of base-3 digits: what lies before it is multiplied away, the next is the
 // carry.
 template <int N>
-void read_digit(const uint8_t* from, int power, uint8_t* out) {
+INGOT_TARGET_CODE void read_digit(const uint8_t* from, int power, uint8_t* out) {
   for (int i = 0; i < N; ++i)
     out[i] = byte((byte(from[i] * power) * 3) >> 8);
 }
-[[maybe_unused]] inline void read_codes(const TQ1_0& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const TQ1_0& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   for (int n = 0, power = 1; n < 5; ++n, power *= 3) {
     read_digit<32>(block.fives, power, out.codes + 32 * n);
@@ -182,7 +186,7 @@ void read_digit(const uint8_t* from, int power, uint8_t* out) {
   }
 }
 
-[[maybe_unused]] inline void read_codes(const Q2_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q2_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   out.min_scale = block.min_scale.bits;
   for (int i = 0; i < 16; ++i) {
@@ -192,7 +196,7 @@ void read_digit(const uint8_t* from, int power, uint8_t* out) {
   read_two_bits(block.codes, out.codes);
 }
 
-[[maybe_unused]] inline void read_codes(const Q3_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q3_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   for (int i = 0; i < 16; ++i) {
     const int low = (block.group_scales[i % 8] >> (i / 8 * 4)) & 0xF;
@@ -203,14 +207,14 @@ void read_digit(const uint8_t* from, int power, uint8_t* out) {
   add_plane(block.high_bits, 2, out.codes);
 }
 
-[[maybe_unused]] inline void read_codes(const Q4_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q4_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   out.min_scale = block.min_scale.bits;
   read_scales(block.group_scales, out);
   read_nibbles_of_64(block.codes, out.codes);
 }
 
-[[maybe_unused]] inline void read_codes(const Q5_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q5_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   out.min_scale = block.min_scale.bits;
   read_scales(block.group_scales, out);
@@ -218,7 +222,7 @@ void read_digit(const uint8_t* from, int power, uint8_t* out) {
   add_plane(block.high_bits, 4, out.codes);
 }
 
-[[maybe_unused]] inline void read_codes(const Q6_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q6_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   for (int i = 0; i < 16; ++i)
     out.scales[i] = byte(block.group_scales[i]);
@@ -235,7 +239,7 @@ void read_digit(const uint8_t* from, int power, uint8_t* out) {
   }
 }
 
-[[maybe_unused]] inline void read_codes(const IQ4_XS& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const IQ4_XS& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   for (int i = 0; i < 8; ++i) {
     const int low = (block.scales_low[i / 2] >> (i % 2 * 4)) & 0xF;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "base/checked.h"
@@ -12,14 +11,7 @@
 namespace ingot {
 namespace {
 
-constexpr int kAwqShift[8] = {0, 16, 4, 20, 8, 24, 12, 28};  // of a row's nibble in its word
 constexpr float kE2m1[8] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
-
-uint32_t word_at(const std::byte* words, int64_t index) {
-  uint32_t word;
-  std::memcpy(&word, words + index * 4, sizeof(word));
-  return word;
-}
 
 int bits_of(CodeMeaning meaning) {
   return meaning == CodeMeaning::kE4m3 || meaning == CodeMeaning::kE5m2 ? 8 : 4;
@@ -83,45 +75,29 @@ Status QuantTensor::check() const {
   return Status::ok();
 }
 
-int code_at(const QuantTensor& tensor, int64_t row, int64_t col) {
-  const std::byte* codes = tensor.codes.data();
-  const int bits = tensor.scheme.bits;
-  const uint32_t mask = (1u << bits) - 1;
-  const auto stream = [&](auto&& word) {  // bit `col * bits` of words of 32
-    const int64_t at = col * bits;
-    const auto shift = static_cast<int>(at % 32);
-    uint64_t window = word(at / 32);
-    if (shift + bits > 32) window |= uint64_t{word(at / 32 + 1)} << 32;
-    return static_cast<int>((window >> shift) & mask);
-  };
-  switch (tensor.scheme.order) {
-    case CodeOrder::kRows:
-    case CodeOrder::kRowsSigned:
-    case CodeOrder::kRowsHighFirst: {
-      const std::byte* from = codes + row * (tensor.cols * bits / 8);
-      if (bits == 3) return stream([&](int64_t i) { return word_at(from, i); });
-      int64_t shift = col * bits % 8;
-      if (tensor.scheme.order == CodeOrder::kRowsHighFirst) shift = 4 - shift;
-      const uint32_t byte = std::to_integer<uint32_t>(from[col * bits / 8]);
-      const auto code = static_cast<int>((byte >> shift) & mask);
-      return tensor.scheme.order == CodeOrder::kRowsSigned ? code ^ 0x80 : code;
-    }
-    case CodeOrder::kColumns:
-      return stream([&](int64_t i) { return word_at(codes, i * tensor.rows + row); });
-    case CodeOrder::kAwq:
-      return static_cast<int>(
-          (word_at(codes, col * (tensor.rows / 8) + row / 8) >> kAwqShift[row % 8]) & mask);
-  }
-  return 0;
+QuantCodes QuantTensor::view() const {
+  return {.order = scheme.order,
+          .bits = scheme.bits,
+          .rows = rows,
+          .cols = cols,
+          .group_columns = scheme.group_columns,
+          .groups = groups(),
+          .tensor_scale = tensor_scale,
+          .codes = codes.data(),
+          .scales = scales.data(),
+          .zeros = zeros.empty() ? nullptr : zeros.data(),
+          .row_order = row_order.empty() ? nullptr : row_order.data(),
+          .column_order = column_order == nullptr ? nullptr : column_order->data()};
 }
 
 void dequantize_row(const QuantTensor& tensor, int64_t matrix_row, std::span<float> out) {
   const int64_t row =
       tensor.row_order.empty() ? matrix_row : tensor.row_order[static_cast<size_t>(matrix_row)];
+  const QuantCodes codes = tensor.view();
   for (int64_t i = 0; i < tensor.cols; ++i) {
     const int64_t col =
         tensor.column_order == nullptr ? i : (*tensor.column_order)[static_cast<size_t>(i)];
-    const int code = code_at(tensor, row, col);
+    const int code = code_at(codes, row, col);
     const auto group = static_cast<size_t>(row * tensor.groups() + i / tensor.scheme.group_columns);
     float value = 0;
     switch (tensor.scheme.meaning) {

@@ -13,17 +13,9 @@
 
 #include "base/status.h"
 #include "tensor/input_quant.h"
+#include "tensor/quant_codes.h"
 
 namespace ingot {
-
-// Where the code of a row and column is.
-enum class CodeOrder : uint8_t {
-  kRows,           // a row's codes are one stream of bits, the low bits of a byte first
-  kRowsSigned,     // the same of signed bytes, to which 128 is added
-  kRowsHighFirst,  // the same of 4 bits, the high ones of a byte first (bitsandbytes)
-  kColumns,        // 32 codes of a row are a stream of `bits` words, in [cols / 32 * bits][rows]
-  kAwq,            // [cols][rows / 8] words of eight rows' nibbles, in the order 0 2 4 6 1 3 5 7
-};
 
 enum class CodeMeaning : uint8_t {
   kAffine,  // scale * (code - zero)
@@ -66,10 +58,9 @@ struct QuantTensor {
   }
   // Every length against the others; what kernels rely on.
   Status check() const;
+  QuantCodes view() const;  // for as long as the tensor is there and unchanged
 };
 
-// One code; row and column of the file.
-int code_at(const QuantTensor& tensor, int64_t row, int64_t col);
 // A row of the matrix, columns in the file's order: each value is one product in float.
 void dequantize_row(const QuantTensor& tensor, int64_t row, std::span<float> out);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Made by tools/make_iq_grids.py: digits of levels, lowest element first.
-#include "blocks/expand_grid.h"
+#pragma once
+
+#include <cstdint>
 
 namespace ingot {
-namespace {
 
 // clang-format off
-constexpr uint16_t kIq1Rows[2048] = {
+inline constexpr uint16_t kIq1Rows[2048] = {
     0x0000, 0x0002, 0x0005, 0x0008, 0x000A, 0x0011, 0x0015, 0x0020, 0x0022, 0x0028, 0x002A, 0x0045,
     0x0051, 0x0054, 0x0056, 0x0065, 0x0080, 0x0082, 0x0088, 0x008A, 0x0095, 0x00A0, 0x00A2, 0x00A8,
     0x00AA, 0x0104, 0x0105, 0x0111, 0x0114, 0x0116, 0x0119, 0x011A, 0x0125, 0x0141, 0x0146, 0x0149,
@@ -179,11 +180,7 @@ constexpr uint16_t kIq1Rows[2048] = {
     0xAA00, 0xAA02, 0xAA08, 0xAA0A, 0xAA20, 0xAA22, 0xAA28, 0xAA2A, 0xAA51, 0xAA54, 0xAA56, 0xAA80,
     0xAA82, 0xAA88, 0xAA8A, 0xAA95, 0xAAA0, 0xAAA2, 0xAAA8, 0xAAAA,
 };
-constexpr int8_t kIq1Levels[] = {-1, 0, 1};
+inline constexpr int8_t kIq1Levels[] = {-1, 0, 1};
 // clang-format on
-
-}  // namespace
-
-constinit const GridOf8<2048> kIq1Grid = expand_grid_of_8(kIq1Rows, kIq1Levels);
 
 }  // namespace ingot
