@@ -15,9 +15,10 @@
 namespace ingot {
 namespace {
 
+// Flat: a unit that is called costs a third of the speed.
 template <class Unit>
-void pack_units(const PanelSource& source, const PanelShape& shape, int64_t first_row, int64_t rows,
-                std::byte* panel) {
+[[gnu::flatten]] void pack_units(const PanelSource& source, const PanelShape& shape,
+                                 int64_t first_row, int64_t rows, std::byte* panel) {
   for (int64_t row = 0; row < rows; ++row) {
     const std::byte* from = source.weights + (first_row + row) * source.row_bytes;
     for (int64_t unit = 0; unit < source.cols / Unit::kColumns; ++unit)
