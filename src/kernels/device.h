@@ -86,6 +86,9 @@ class Device {
                                                             std::span<const float> bias,
                                                             const PlaceOptions& options,
                                                             const Exec& exec) = 0;
+  // Gives back the memory that placing takes meanwhile: when a model is loaded, before its KV cache
+  // takes the rest. What is placed later takes it again.
+  virtual void end_placing() = 0;
   // The same weight in memory of its own.
   virtual Result<std::shared_ptr<const DeviceWeight>> duplicate(const DeviceWeight& weight) = 0;
   virtual Result<std::unique_ptr<Ops>> make_ops() = 0;

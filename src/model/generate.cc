@@ -74,6 +74,11 @@ class GeneratedBinder {
  public:
   GeneratedBinder(Model& model, WeightGenerator& generator, const ModelOptions& options)
       : model_(model), generator_(generator), options_(options), pool_(options.threads) {}
+  ~GeneratedBinder() {
+    if (model_.device_ != nullptr) model_.device_->end_placing();
+  }
+  GeneratedBinder(const GeneratedBinder&) = delete;
+  GeneratedBinder& operator=(const GeneratedBinder&) = delete;
 
   Status bind() {
     INGOT_TRY(check_memory());

@@ -66,6 +66,11 @@ class Binder {
       : model_(model), plan_(plan), tensors_(*model.checkpoint_, plan, options, overlay) {
     INGOT_CHECK(plan.weights.layers.size() == plan.spec.layers.size());
   }
+  ~Binder() {
+    if (model_.device_ != nullptr) model_.device_->end_placing();
+  }
+  Binder(const Binder&) = delete;
+  Binder& operator=(const Binder&) = delete;
 
   Status bind() {
     choose_packing();

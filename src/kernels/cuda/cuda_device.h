@@ -2,14 +2,12 @@
 // A GPU through CUDA's runtime, which is linked in; the driver is looked for when it is opened.
 #pragma once
 
-#include <array>
 #include <memory>
 
 #include "kernels/cuda/cuda_memory.h"
+#include "kernels/cuda/cuda_upload.h"
 #include "kernels/cuda/cuda_weight.h"
 #include "kernels/device.h"
-
-struct CUevent_st;
 
 namespace ingot::cuda {
 
@@ -34,6 +32,7 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
                                                     const PlaceOptions& options,
                                                     const Exec& exec) override;
   Result<std::shared_ptr<const DeviceWeight>> duplicate(const DeviceWeight& weight) override;
+  void end_placing() override { upload_.drop_scratch(); }
   Result<std::unique_ptr<Ops>> make_ops() override;
   bool is_lost() const override;
   Result<DeviceCeilings> measure_ceilings() override;  // cuda_ceilings.cc
@@ -44,16 +43,13 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   void use_on_this_thread() const;
 
  private:
-  // Units of a weight, filled by the host's threads a piece at a time while the piece before is on
-  // its way: fill(first, end, out).
-  struct Upload {
-    int64_t units;
-    size_t unit_bytes;
-    std::byte* to;
-  };
-  template <class Fill>
-  Status upload(const Upload& upload, const Exec& exec, const Fill& fill);
   Status write_floats(Memory& memory, std::span<const float> values);
+  // Panels of zeros, for a weight whose rows and columns are known.
+  Status make_panels(Packing packing, Weight& placed);
+  // Blocks a piece at a time; codes and scales that lie apart as a whole, as a row's may be
+  // anywhere.
+  Status place_blocks(const TensorView& weights, Packing packing, Weight& placed, const Exec& exec);
+  Status place_codes(const QuantTensor& weights, Packing packing, Weight& placed, const Exec& exec);
   // Codes of a byte as rows, each with `sign` turned over in it.
   Status place_bytes(const QuantTensor& weights, std::byte sign, Weight& placed, const Exec& exec);
   Status place_e4m3(const QuantTensor& weights, Weight& placed, const Exec& exec);
@@ -68,8 +64,7 @@ class CudaDevice final : public Device, public std::enable_shared_from_this<Cuda
   DeviceInfo info_;
   int index_ = 0;
   Stream stream_ = nullptr;
-  std::array<PinnedMemory, 2> staging_;
-  std::array<CUevent_st*, 2> sent_{};
+  Upload upload_;
   ColumnOrder last_order_columns_;
   std::shared_ptr<const Memory> last_order_;
 };
