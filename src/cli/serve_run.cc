@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "api/text_engine.h"
@@ -58,6 +60,16 @@ void log_start(const ServeSettings& settings) {
       LogField{"pid", int64_t{::getpid()}},
   };
   log_event(LogLevel::kInfo, "starting", fields);
+}
+
+// How long it took, and at what speed a file's weights came.
+void log_loaded(const LoadedModel& loaded, double seconds) {
+  double bytes = 0;
+  for (const TensorEntry* entry : loaded.checkpoint->tensors())
+    bytes += static_cast<double>(entry->tensor.bytes.size());
+  const std::array fields = {LogField{"seconds", seconds},
+                             LogField{"gb_per_second", bytes / 1e9 / seconds}};
+  log_event(LogLevel::kInfo, "loaded", std::span(fields).first(bytes > 0 ? 2 : 1));
 }
 
 // For people with an example to try, for programs as one line.
@@ -163,7 +175,10 @@ Status run_server(const ServeSettings& settings) {
   INGOT_TRY(ServerOptions options, server_options(serve, settings.model));
   // Before the model is loaded: a wrong flag should not take that long.
   INGOT_TRY(const std::unique_ptr<OtlpExporter> exporter, start_exporter(serve));
+  const auto start = std::chrono::steady_clock::now();
   INGOT_TRY(LoadedModel loaded, load_model(settings.model));
+  log_loaded(loaded,
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   flags = settled(flags, *loaded.model);
   tell_of_engine(flags, options);
   INGOT_TRY(const std::unique_ptr<TextEngine> engine, start_engine(std::move(loaded), flags));
