@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a file's blocks to panels. Thread -> one row of a panel and one unit of 32 or 256
 // columns; the sixteen rows of a unit are neighbours, which write a line of 64 bytes together.
-// Reads are of single bytes, far apart, but each line of the cache is read to its end: about a byte
-// per cycle and multiprocessor, several times what a bus brings.
+// Reads are of single bytes, far apart, from lines that the cache keeps until they are used up:
+// plain, as the bus that brings the weights is what a load waits for.
 #include <cuda_runtime_api.h>
 
 #include "kernels/cuda/pack_panels.h"
