@@ -38,12 +38,17 @@ inline void with_count(int64_t count, Function&& function) {
   }
 }
 
-inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
-                       const float* sums) {
+inline __mmask16 mask_of_rows(int64_t row, int64_t end) {
   const int64_t rows = end - row < 16 ? end - row : 16;
-  const auto mask = static_cast<__mmask16>((1u << rows) - 1);
-  __m512 total = _mm512_mul_ps(_mm512_loadu_ps(sums), _mm512_set1_ps(args.scale));
-  if (args.bias != nullptr)
+  return static_cast<__mmask16>((1u << rows) - 1);
+}
+// Sums of 16 rows to y; when they are complete, they are scaled and the bias is added.
+inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
+                       const float* sums, bool is_complete = true) {
+  const __mmask16 mask = mask_of_rows(row, end);
+  __m512 total = _mm512_loadu_ps(sums);
+  if (is_complete) total = _mm512_mul_ps(total, _mm512_set1_ps(args.scale));
+  if (is_complete && args.bias != nullptr)
     total = _mm512_add_ps(total, _mm512_maskz_loadu_ps(mask, args.bias + row));
   _mm512_mask_storeu_ps(args.y + token * args.y_stride + row, mask, total);
 }
@@ -87,36 +92,57 @@ void add_block(const typename Core::Tile* tiles, const LinearArgs& args, int64_t
   });
 }
 
+// Sums of 16 rows: from y, or zero.
+inline void start_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
+                      bool is_begun, float* sums) {
+  __m512 sum = _mm512_setzero_ps();
+  if (is_begun)
+    sum = _mm512_maskz_loadu_ps(mask_of_rows(row, end), args.y + token * args.y_stride + row);
+  _mm512_store_ps(sums, sum);
+}
+
+// Some tokens by columns [first, last) of blocks, by all rows. What came of the columns before is
+// in y.
 template <class Core>
-void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
-  const auto* x = reinterpret_cast<const typename Core::Input*>(args.x);
-  const int64_t row_bytes = stride * static_cast<int64_t>(sizeof(typename Core::Input));
-  int64_t block_tokens = kBlockBytes / row_bytes / kTileTokens * kTileTokens;
-  if (block_tokens < 4 * kTileTokens) block_tokens = 4 * kTileTokens;
-  if (block_tokens > kBlockTokens) block_tokens = kBlockTokens;
+void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride, int64_t token,
+                 int64_t tokens, int64_t first, int64_t last) {
+  const auto* x = reinterpret_cast<const typename Core::Input*>(args.x) + token * stride;
   alignas(64) float sums[kBlockTokens * kTokenSums];
   typename Core::Tile tiles[kTilePanels];
-  for (int64_t token = 0; token < args.tokens; token += block_tokens) {
+  for (int64_t row = begin; row < end; row += kTilePanels * 16) {
+    const int64_t panels = end - row > 16 ? 2 : 1;
+    const std::byte* panel = args.weights + row / 16 * args.weight_stride;
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t p = 0; p < panels; ++p)
+        start_row(args, token + t, row + p * 16, end, first > 0, sums + t * kTokenSums + p * 16);
+    for (int64_t block = first; block < last; ++block) {
+      for (int64_t p = 0; p < panels; ++p)
+        Core::fill(panel + p * args.weight_stride, args, block, tiles[p]);
+      if (panels == 2) {
+        add_block<Core, 2>(tiles, args, block, x + block, stride, tokens, sums);
+      } else {
+        add_block<Core, 1>(tiles, args, block, x + block, stride, tokens, sums);
+      }
+    }
+    for (int64_t t = 0; t < tokens; ++t)
+      for (int64_t p = 0; p < panels; ++p)
+        finish_row(args, token + t, row + p * 16, end, sums + t * kTokenSums + p * 16,
+                   last == stride);
+  }
+}
+
+// As many columns at a time as keep the inputs of a block of tokens in L2: fewer tokens would not
+// pay for the tiles.
+template <class Core>
+void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
+  for (int64_t token = 0; token < args.tokens; token += kBlockTokens) {
     const int64_t left = args.tokens - token;
-    const int64_t tokens = left < block_tokens ? left : block_tokens;
-    for (int64_t row = begin; row < end; row += kTilePanels * 16) {
-      const bool is_pair = end - row > 16;
-      const std::byte* panel = args.weights + row / 16 * args.weight_stride;
-      __builtin_memset(sums, 0, static_cast<size_t>(tokens * kTokenSums) * sizeof(float));
-      for (int64_t block = 0; block < stride; ++block) {
-        const auto* in = x + token * stride + block;
-        Core::fill(panel, args, block, tiles[0]);
-        if (is_pair) {
-          Core::fill(panel + args.weight_stride, args, block, tiles[1]);
-          add_block<Core, 2>(tiles, args, block, in, stride, tokens, sums);
-        } else {
-          add_block<Core, 1>(tiles, args, block, in, stride, tokens, sums);
-        }
-      }
-      for (int64_t t = 0; t < tokens; ++t) {
-        finish_row(args, token + t, row, end, sums + t * kTokenSums);
-        if (is_pair) finish_row(args, token + t, row + 16, end, sums + t * kTokenSums + 16);
-      }
+    const int64_t tokens = left < kBlockTokens ? left : kBlockTokens;
+    const int64_t most =
+        kBlockBytes / (tokens * static_cast<int64_t>(sizeof(typename Core::Input)));
+    for (int64_t first = 0; first < stride; first += most) {
+      const int64_t last = stride - first < most ? stride : first + most;
+      add_columns<Core>(args, begin, end, stride, token, tokens, first, last);
     }
   }
 }
