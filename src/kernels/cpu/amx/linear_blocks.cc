@@ -6,6 +6,7 @@
 #include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/amx/token_blocks.h"
 #include "kernels/cpu/avx512/blocks_core.h"
+#include "kernels/cpu/avx512/folded_core.h"
 
 namespace ingot::cpu {
 namespace {
@@ -104,7 +105,7 @@ struct BlocksWalk {
   Sums products[2];
 
   void fill(const std::byte* panel, int64_t p, int64_t block) {
-    Core::unpack(panel, args, block, tiles[p]);
+    Core::fill(panel, args, block, tiles[p]);
     fold<Core>(tiles[p], folded[p]);
   }
   void multiply(int64_t panels, int64_t, const Q8G256Tile& x, int64_t turn) {
@@ -118,10 +119,10 @@ struct BlocksWalk {
   }
 };
 
-template <class Core>
+template <class Core, class DirectCore = Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   if (args.tokens < kAmxTokens)
-    return linear_direct<Core>(args, begin, end, args.cols / kPackedColumns);
+    return linear_direct<DirectCore>(args, begin, end, args.cols / kPackedColumns);
   BlocksWalk<Core> walk(args);
   walk_token_blocks<Q8G256Tile>(args, begin, end, 64, walk);
 }
@@ -129,10 +130,10 @@ void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
 }  // namespace
 
 void linear_blocks2min_amx(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_amx<Blocks2Min>(args, begin, end);
+  linear_amx<Blocks2Min, FoldedBlocks2Min>(args, begin, end);
 }
 void linear_blocks3_amx(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_amx<Blocks3>(args, begin, end);
+  linear_amx<Blocks3, FoldedBlocks3>(args, begin, end);
 }
 void linear_blocks4min_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<Blocks4Min>(args, begin, end);

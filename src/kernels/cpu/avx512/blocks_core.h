@@ -14,6 +14,7 @@ template <int Bits, int64_t Group, class PackedScales, int Offset, const int8_t*
           int Divisor = 1>
 struct BlocksCore {
   using Input = Q8G256;
+  static constexpr int64_t kFewTokens = 40;
   static constexpr int64_t kPairs = 128 / Group;  // of groups
   static constexpr int64_t kRunsOfPair = Group / 16;
   static constexpr bool kHasShifts = requires(PackedScales s) { s.kShiftUnit; };
@@ -21,10 +22,6 @@ struct BlocksCore {
   static constexpr bool kHasMins = requires(PackedScales s) { s.group_mins; };
   static constexpr bool kHasNibbles = requires(PackedScales s) { s.nibbles; };
   static constexpr bool kHasGroups = kHasNibbles || requires(PackedScales s) { s.group_scales; };
-  // Codes of few bits times their scales fit a byte: a tile holds the products (of three bits with
-  // a constant that keeps them without sign), and no sum has to stop at a group's end.
-  static constexpr bool kFolds = Group == 16 && Levels == nullptr && Bits <= 3;
-  static constexpr int kFoldedOffset = 127;
   static constexpr int64_t kRunBytes = kLine * Bits;
   static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;
 
@@ -109,12 +106,11 @@ struct BlocksCore {
     if constexpr (Levels != nullptr) look_up(Levels, Offset, codes);
   }
 
-  template <int TakenOff = Offset>
   static __m512 finish_block(__m512 sum, __m512i total, __m512i min_sum, __m512 scale,
                              __m512 min_scale, float x_scale) {
     const __m512 xs = _mm512_set1_ps(x_scale);
     if constexpr (!kHasMin) {
-      total = _mm512_sub_epi32(total, _mm512_mullo_epi32(min_sum, _mm512_set1_epi32(TakenOff)));
+      total = _mm512_sub_epi32(total, _mm512_mullo_epi32(min_sum, _mm512_set1_epi32(Offset)));
       return _mm512_fmadd_ps(_mm512_mul_ps(scale, xs), _mm512_cvtepi32_ps(total), sum);
     } else {
       sum = _mm512_fmadd_ps(_mm512_mul_ps(scale, xs), _mm512_cvtepi32_ps(total), sum);
@@ -186,31 +182,7 @@ struct BlocksCore {
       _mm512_store_ps(out + t * 16, sums[t]);
   }
 
-  static __m512i fold_line(__m512i codes, __m512i scale) {
-    const __m512i word = _mm512_and_si512(scale, _mm512_set1_epi32(0xFFFF));
-    const __m512i words = _mm512_or_si512(word, _mm512_slli_epi32(word, 16));
-    // At most 45, so that neither byte of a word carries.
-    if constexpr (kHasMin) return _mm512_mullo_epi16(codes, words);
-    // (code - 4) * scale is between -124 and 128.
-    const __m512i taken_off = _mm512_sub_epi16(
-        _mm512_set1_epi16(kFoldedOffset), _mm512_mullo_epi16(words, _mm512_set1_epi16(Offset)));
-    const __m512i even = _mm512_add_epi16(
-        _mm512_mullo_epi16(_mm512_and_si512(codes, _mm512_set1_epi16(0xFF)), words), taken_off);
-    const __m512i odd =
-        _mm512_add_epi16(_mm512_mullo_epi16(_mm512_srli_epi16(codes, 8), words), taken_off);
-    return _mm512_or_si512(even, _mm512_slli_epi16(odd, 8));
-  }
-
-  static void fill(const std::byte* panel, const LinearArgs& args, int64_t block, Tile& tile) {
-    unpack(panel, args, block, tile);
-    if constexpr (kFolds) {
-      for (int64_t line = 0; line < 64; ++line)
-        tile.codes[line] = fold_line(tile.codes[line], tile.scales[line / (Group / 4)]);
-    }
-  }
-
-  // 256 columns, codes and scales apart.
-  static void unpack(const std::byte* panel, const LinearArgs&, int64_t block, Tile& tile) {
+  static void fill(const std::byte* panel, const LinearArgs&, int64_t block, Tile& tile) {
     const std::byte* at = panel + block * (kScaleBytes + 8 * kRunBytes);
     const auto& scales = *reinterpret_cast<const PackedScales*>(at);
     const std::byte* run = at + kScaleBytes;
@@ -262,12 +234,10 @@ struct BlocksCore {
           const __m512i four = broadcast_4_bytes(in[t] + group * Group + i * 4);
 #pragma GCC unroll 2
           for (int64_t p = 0; p < Panels; ++p) {
-            __m512i& dot = kFolds ? totals[p][t] : dots[p][t];
-            dot = _mm512_dpbusd_epi32(dot, codes[p], four);
+            dots[p][t] = _mm512_dpbusd_epi32(dots[p][t], codes[p], four);
           }
         }
       }
-      if constexpr (kFolds) continue;
 #pragma GCC unroll 2
       for (int64_t p = 0; p < Panels; ++p)
 #pragma GCC unroll 6
@@ -283,21 +253,12 @@ struct BlocksCore {
         const Q8G256& from = x[t * stride];
         float* sum = sums + t * kTokenSums + p * 16;
         __m512i min_sum = _mm512_setzero_si512();
-        if constexpr (kFolds && !kHasMin) {
-#pragma GCC unroll 4
-          for (int64_t i = 0; i < 8; i += 2)
-            min_sum = _mm512_dpwssd_epi32(min_sum, _mm512_set1_epi16(1),
-                                          broadcast_4_bytes(from.sums_of_32 + i));
-          _mm512_store_ps(sum, finish_block<kFoldedOffset>(_mm512_load_ps(sum), totals[p][t],
-                                                           min_sum, scale, scale, from.scale));
-        } else {
 #pragma GCC unroll 8
-          for (int64_t pair = 0; pair < kPairs; ++pair)
-            min_sum = _mm512_dpwssd_epi32(min_sum, tiles[p].min_pairs[pair],
-                                          broadcast_4_bytes(sums_at(from, pair)));
-          _mm512_store_ps(sum, finish_block(_mm512_load_ps(sum), totals[p][t], min_sum, scale,
-                                            min_scale, from.scale));
-        }
+        for (int64_t pair = 0; pair < kPairs; ++pair)
+          min_sum = _mm512_dpwssd_epi32(min_sum, tiles[p].min_pairs[pair],
+                                        broadcast_4_bytes(sums_at(from, pair)));
+        _mm512_store_ps(sum, finish_block(_mm512_load_ps(sum), totals[p][t], min_sum, scale,
+                                          min_scale, from.scale));
       }
     }
   }

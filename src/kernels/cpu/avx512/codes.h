@@ -14,8 +14,16 @@ namespace {
 
 inline constexpr int64_t kLine = 64;
 
+// Keeps a value in its register: compilers like to regroup whole-number additions into trees, whose
+// leaves then spill.
+inline void pin(__m512i& value) {
+  asm("" : "+v"(value));
+}
+// Pinned: the compiler would read a line again for each shift of it, and reads are what is short.
 inline __m512i load_line(const std::byte* from) {
-  return _mm512_loadu_si512(from);
+  __m512i line = _mm512_loadu_si512(from);
+  pin(line);
+  return line;
 }
 inline __m512i every_byte(int value) {
   return _mm512_set1_epi8(static_cast<char>(value));
@@ -129,12 +137,6 @@ inline __m512i broadcast_4_bytes(const void* from) {
 
 inline __m512 widen_halves(const void* from) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i*>(from)));
-}
-
-// Keeps a sum in its register: compilers like to regroup whole-number additions into trees, whose
-// leaves then spill.
-inline void pin(__m512i& value) {
-  asm("" : "+v"(value));
 }
 
 }  // namespace

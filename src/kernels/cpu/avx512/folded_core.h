@@ -2,9 +2,9 @@
 // The arithmetic of Q2_K and Q3_K, whose codes of two or three bits have a scale for every 16
 // columns (see panel_walk.h). A code times its scale fits a byte, so with many tokens the scales
 // are multiplied into the codes once, and no sum of products stops before the block's end: for 16
-// rows by 256 columns 64 dot instructions, of Q2_K 8 more for its minimums. With one or two tokens
-// that would not pay; the sums of two groups, of 16 bits, then share a lane, and one instruction
-// multiplies them by their scales: 25 and 37 vector instructions for 32 columns of 16 rows.
+// rows by 256 columns 64 dot instructions, of Q2_K 8 more for its minimums. With few tokens that
+// would not pay; the sums of two groups, of 16 bits, then share a lane, and one instruction
+// multiplies them by their scales: 27 and 38 vector instructions for 32 columns of 16 rows.
 #pragma once
 
 #include "kernels/cpu/avx512/blocks_core.h"
@@ -16,13 +16,14 @@ template <int Bits, class PackedScales, int Offset>
 struct FoldedCore {
   using Plain = BlocksCore<Bits, 16, PackedScales, Offset>;
   using Input = Q8G256;
+  static constexpr int64_t kFewTokens = Bits == 2 ? 16 : 8;
   static constexpr bool kHasMin = Plain::kHasMin;  // the codes of two bits
   static constexpr int64_t kPairs = Plain::kPairs;
   static constexpr int64_t kRunBytes = Plain::kRunBytes;
   static constexpr int64_t kScaleBytes = Plain::kScaleBytes;
   static_assert(Bits == (kHasMin ? 2 : 3));
-  // Above it folding pays.
-  static constexpr int64_t kFewest = 2;
+  // Most tokens at a time for which folding does not pay.
+  static constexpr int64_t kFewest = kHasMin ? 6 : kDirectTokens;
   // (code - 4) * scale of three bits is between -124 and 128; this keeps it without sign.
   static constexpr int kFoldedOffset = 127;
 
@@ -50,12 +51,12 @@ struct FoldedCore {
     const auto byte = [](int from, int row) { return from < 0 ? 0x80 : from + 4 * row; };
     int32_t order[4];
     for (int row = 0; row < 4; ++row)
-      order[row] = static_cast<int32_t>(
-          static_cast<uint32_t>(byte(first, row)) | static_cast<uint32_t>(byte(second, row)) << 8 |
-          static_cast<uint32_t>(byte(third, row)) << 16 |
-          static_cast<uint32_t>(byte(fourth, row)) << 24);
-    return _mm512_shuffle_epi8(rows, _mm512_broadcast_i32x4(_mm_setr_epi32(
-                                         order[0], order[1], order[2], order[3])));
+      order[row] = static_cast<int32_t>(static_cast<uint32_t>(byte(first, row)) |
+                                        static_cast<uint32_t>(byte(second, row)) << 8 |
+                                        static_cast<uint32_t>(byte(third, row)) << 16 |
+                                        static_cast<uint32_t>(byte(fourth, row)) << 24);
+    return _mm512_shuffle_epi8(
+        rows, _mm512_broadcast_i32x4(_mm_setr_epi32(order[0], order[1], order[2], order[3])));
   }
 
   // A run's codes times their scales.
@@ -166,8 +167,8 @@ struct FoldedCore {
         const Q8G256& in = x[t * stride];
 #pragma GCC unroll 8
         for (int64_t i = 0; i < 8; ++i)
-          totals[t] =
-              _mm512_dpbusd_epi32(totals[t], codes[i], broadcast_4_bytes(in.codes + r * 32 + 4 * i));
+          totals[t] = _mm512_dpbusd_epi32(totals[t], codes[i],
+                                          broadcast_4_bytes(in.codes + r * 32 + 4 * i));
         if constexpr (kHasMin)
           min_sums[t] = _mm512_dpwssd_epi32(min_sums[t], pairs.mins,
                                             broadcast_4_bytes(in.sums_of_16 + 2 * r));
@@ -177,10 +178,9 @@ struct FoldedCore {
 
   template <int64_t Tokens>
   static void multiply_few(const PackedScales& scales, const std::byte* run, const Q8G256* x,
-                           int64_t stride, __m512i (&totals)[Tokens],
-                           __m512i (&min_sums)[Tokens]) {
+                           int64_t stride, __m512i (&totals)[Tokens], __m512i (&min_sums)[Tokens]) {
     alignas(64) int16_t taken_off[Tokens][16];
-#pragma GCC unroll 2
+#pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t) {
       totals[t] = min_sums[t] = _mm512_setzero_si512();
       if constexpr (!kHasMin) take_off(x[t * stride], taken_off[t]);
@@ -189,17 +189,17 @@ struct FoldedCore {
       const Pairs pairs = read_pairs(scales, r);
       __m512i codes[8];
       read_apart(run, codes);
-#pragma GCC unroll 2
+#pragma GCC unroll 8
       for (int64_t t = 0; t < Tokens; ++t) {
         const Q8G256& in = x[t * stride];
-        totals[t] = _mm512_dpwssd_epi32(totals[t], dot_groups(codes, in.codes + r * 32),
+        totals[t] = _mm512_dpwssd_epi32(totals[t], dot_groups<Tokens>(codes, in.codes + r * 32),
                                         pairs.scales);
         if constexpr (kHasMin) {
           min_sums[t] = _mm512_dpwssd_epi32(min_sums[t], pairs.mins,
                                             broadcast_4_bytes(in.sums_of_16 + 2 * r));
         } else {
-          totals[t] = _mm512_dpwssd_epi32(totals[t], pairs.scales,
-                                          broadcast_4_bytes(taken_off[t] + 2 * r));
+          totals[t] =
+              _mm512_dpwssd_epi32(totals[t], pairs.scales, broadcast_4_bytes(taken_off[t] + 2 * r));
         }
       }
     }
@@ -235,6 +235,7 @@ struct FoldedCore {
   // The sums of products of two groups as words of a lane. Of three bits the first's is kFirstBias
   // more, so that it is not negative and leaves the second's alone.
   static constexpr int kFirstBias = 1 << 14;
+  template <int64_t Tokens>
   static __m512i dot_groups(const __m512i (&codes)[8], const int8_t* in) {
     const auto add = [&](__m512i sum, int64_t i) {
       return _mm512_dpbusd_epi32(sum, codes[i], broadcast_4_bytes(in + 4 * i));
@@ -245,10 +246,12 @@ struct FoldedCore {
       const __m512i second = add(add(_mm512_slli_epi32(add(add(zero, 4), 6), 2), 5), 7);
       return with_bits(_mm512_slli_epi32(second, 14), first, _mm512_set1_epi32(0xFFFF));
     } else {
-      // The second's sum is a multiple of 16: what lies below becomes the bias of the first.
-      const __m512i second =
-          add(add(add(add(_mm512_set1_epi32(kFirstBias >> 12), 4), 5), 6), 7);
-      return add(add(add(add(_mm512_slli_epi32(second, 12), 0), 1), 2), 3);
+      // The second's sum is a multiple of 16: what lies below becomes the bias of the first. One
+      // chain is an instruction less, two are shorter: what counts depends on the tokens' number.
+      const __m512i second = _mm512_slli_epi32(
+          add(add(add(add(_mm512_set1_epi32(kFirstBias >> 12), 4), 5), 6), 7), 12);
+      if constexpr (Tokens > 4) return add(add(add(add(second, 0), 1), 2), 3);
+      return _mm512_add_epi32(second, add(add(add(add(_mm512_setzero_si512(), 0), 1), 2), 3));
     }
   }
   static void take_off(const Q8G256& x, int16_t* out) {
@@ -316,7 +319,8 @@ struct FoldedCore {
 #pragma GCC unroll 2
           for (int64_t p = 0; p < Panels; ++p) {
 #ifdef MADD
-            min_sums[p][t] = _mm512_add_epi32(min_sums[p][t], _mm512_madd_epi16(tiles[p].min_pairs[pair], two));
+            min_sums[p][t] =
+                _mm512_add_epi32(min_sums[p][t], _mm512_madd_epi16(tiles[p].min_pairs[pair], two));
             pin(min_sums[p][t]);
 #else
             min_sums[p][t] = _mm512_dpwssd_epi32(min_sums[p][t], tiles[p].min_pairs[pair], two);

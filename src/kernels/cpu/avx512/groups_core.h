@@ -77,6 +77,7 @@ template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr,
           const int8_t* LowLevels = nullptr>
 struct GroupsCore {
   using Input = Q8G32;
+  static constexpr int64_t kFewTokens = 40;
   static constexpr int64_t kRunBytes = kLine * Bits;
   static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
   static_assert(kScaleBytes % kLine == 0);

@@ -7,6 +7,7 @@
 // A Core has
 //   Input                                    an activation block of 256 columns
 //   Tile                                     256 columns of a panel, unpacked
+//   kFewTokens                               above them unpacking into a tile pays
 //   direct<Tokens>(panel, args, x, stride, sums)  all columns; sums [Tokens][16], overwritten
 //   fill(panel, args, block, tile)
 //   add<Panels, Tokens>(tiles, args, block, x, stride, sums)  sums [Tokens][2][16] += ...
@@ -20,7 +21,6 @@ namespace ingot::cpu {
 namespace {
 
 inline constexpr int64_t kDirectTokens = tile_tokens(8);  // at most at a time
-inline constexpr int64_t kFewTokens = 40;                 // above it unpacking into a tile pays
 inline constexpr int64_t kTileTokens = tile_tokens(6);    // that share the loads of a tile
 inline constexpr int64_t kTilePanels = 2;
 inline constexpr int64_t kBlockTokens = 192;                // that pass over one tile
@@ -150,7 +150,7 @@ void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t
 template <class Core>
 void linear_by_panels(const LinearArgs& args, int64_t begin, int64_t end) {
   const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
-  if (args.tokens <= kFewTokens) {
+  if (args.tokens <= Core::kFewTokens) {
     linear_direct<Core>(args, begin, end, blocks);
   } else {
     linear_by_tiles<Core>(args, begin, end, blocks);
