@@ -29,7 +29,7 @@ inline constexpr int8_t kIq3SCodes[16] = {1,  3,  5,  7,  9,  11,  13,  15,
                                           -1, -3, -5, -7, -9, -11, -13, -15};
 
 // NF4 (bitsandbytes), whose levels are no whole numbers: level = code / 124.116. This unit loses
-// least, 0.47 % of weights that NF4 has already moved by 9 %, and about as much as rounding the
+// least, 0.48 % of weights that NF4 has already moved by 9 %, and about as much as rounding the
 // inputs to bytes does.
 inline constexpr float kNf4Unit = 124.116F;
 inline constexpr int8_t kNf4Codes[16] = {-124, -86, -65, -49, -35, -23, -11, 0,

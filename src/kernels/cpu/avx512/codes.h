@@ -14,16 +14,8 @@ namespace {
 
 inline constexpr int64_t kLine = 64;
 
-// Keeps a value in its register: compilers like to regroup whole-number additions into trees, whose
-// leaves then spill.
-inline void pin(__m512i& value) {
-  asm("" : "+v"(value));
-}
-// Pinned: the compiler would read a line again for each shift of it, and reads are what is short.
 inline __m512i load_line(const std::byte* from) {
-  __m512i line = _mm512_loadu_si512(from);
-  pin(line);
-  return line;
+  return _mm512_loadu_si512(from);
 }
 inline __m512i every_byte(int value) {
   return _mm512_set1_epi8(static_cast<char>(value));

@@ -318,13 +318,7 @@ struct FoldedCore {
           const __m512i two = broadcast_4_bytes(x[t * stride].sums_of_16 + 2 * pair);
 #pragma GCC unroll 2
           for (int64_t p = 0; p < Panels; ++p) {
-#ifdef MADD
-            min_sums[p][t] =
-                _mm512_add_epi32(min_sums[p][t], _mm512_madd_epi16(tiles[p].min_pairs[pair], two));
-            pin(min_sums[p][t]);
-#else
             min_sums[p][t] = _mm512_dpwssd_epi32(min_sums[p][t], tiles[p].min_pairs[pair], two);
-#endif
           }
         }
       }

@@ -131,19 +131,24 @@ void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t str
   }
 }
 
-// As many columns at a time as keep the inputs of a block of tokens in L2: fewer tokens would not
-// pay for the tiles.
+// The inputs of a block of tokens stay in L2. Where that would leave too few tokens to pay for the
+// tiles, they pass in pieces of columns.
 template <class Core>
 void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
-  for (int64_t token = 0; token < args.tokens; token += kBlockTokens) {
+  constexpr int64_t kBytes = sizeof(typename Core::Input);
+  int64_t most_tokens = kBlockBytes / (stride * kBytes) / kTileTokens * kTileTokens;
+  int64_t pieces = 1;
+  if (most_tokens < kBlockTokens / 2) {
+    most_tokens = kBlockTokens;
+    pieces = (stride * kBytes * kBlockTokens + kBlockBytes - 1) / kBlockBytes;
+  }
+  if (most_tokens > kBlockTokens) most_tokens = kBlockTokens;
+  for (int64_t token = 0; token < args.tokens; token += most_tokens) {
     const int64_t left = args.tokens - token;
-    const int64_t tokens = left < kBlockTokens ? left : kBlockTokens;
-    const int64_t most =
-        kBlockBytes / (tokens * static_cast<int64_t>(sizeof(typename Core::Input)));
-    for (int64_t first = 0; first < stride; first += most) {
-      const int64_t last = stride - first < most ? stride : first + most;
-      add_columns<Core>(args, begin, end, stride, token, tokens, first, last);
-    }
+    const int64_t tokens = left < most_tokens ? left : most_tokens;
+    for (int64_t i = 0; i < pieces; ++i)
+      add_columns<Core>(args, begin, end, stride, token, tokens, stride * i / pieces,
+                        stride * (i + 1) / pieces);
   }
 }
 
