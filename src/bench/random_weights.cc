@@ -150,7 +150,7 @@ GeneratedWeight make_apart(const ApartFormat& format, const WantedWeight& wanted
   }
   if (format.scheme.meaning == CodeMeaning::kLevels) {
     for (size_t i = 0; i < 16; ++i)
-      tensor.levels.push_back(static_cast<float>(kNf4Codes[i]) / kNf4Unit);
+      tensor.levels.push_back(static_cast<float>(128 * kNf4High[i] + kNf4Low[i]) / kNf4Unit);
   }
   return made;
 }

@@ -28,16 +28,18 @@ inline constexpr int kIq3XxsDivisor = 2;
 inline constexpr int8_t kIq3SCodes[16] = {1,  3,  5,  7,  9,  11,  13,  15,
                                           -1, -3, -5, -7, -9, -11, -13, -15};
 
-// NF4 (bitsandbytes), whose levels are no whole numbers: level = code / 124.116. This unit loses
-// least, 0.48 % of weights that NF4 has already moved by 9 %, and about as much as rounding the
-// inputs to bytes does.
-inline constexpr float kNf4Unit = 124.116F;
-inline constexpr int8_t kNf4Codes[16] = {-124, -86, -65, -49, -35, -23, -11, 0,
-                                         10,   20,  31,  42,  55,  70,  90,  124};
+// NF4 (bitsandbytes) in two bytes: level = (128 * high + low) / 16256, off by at most half of that
+// unit, 3e-5 of the largest.
+inline constexpr float kNf4Unit = 16256;
+inline constexpr int8_t kNf4High[16] = {-127, -89, -67, -51, -37, -24, -12, 0,
+                                        10,   20,  31,  42,  55,  71,  91,  127};
+inline constexpr int8_t kNf4Low[16] = {0,  75, 40, 108, 112, 68, 56,  0,
+                                       14, 56, 33, 117, 124, 58, 104, 0};
 
-// FP4 of bitsandbytes, which is not E2M1: twelfths of the largest, exactly, but for 1 / 192.
-inline constexpr float kBnbFp4Unit = 120;
-inline constexpr int8_t kBnbFp4Codes[16] = {0, 1,  80,  120,  40,  60,  20,  30,
-                                            0, -1, -80, -120, -40, -60, -20, -30};
+// FP4 of bitsandbytes, which is not E2M1, in the same way and exactly: in units of 1 / 192.
+inline constexpr float kBnbFp4Unit = 192;
+inline constexpr int8_t kBnbFp4High[16] = {0, 0, 1, 1, 0, 0, 0, 0, 0, -1, -1, -2, -1, -1, -1, -1};
+inline constexpr int8_t kBnbFp4Low[16] = {0, 1,   0, 64, 64, 96, 32, 48,
+                                          0, 127, 0, 64, 64, 32, 96, 80};
 
 }  // namespace ingot

@@ -16,6 +16,7 @@ void read_run(const std::byte* run, const PackingInfo& facts, int64_t row, int (
   for (int64_t i = 0; i < 32; ++i) {
     const int code = panel_code(run, facts.bits, row, i);
     values[i] = facts.levels != nullptr ? facts.levels[code] : code - facts.offset;
+    if (facts.low_levels != nullptr) values[i] = 128 * values[i] + facts.low_levels[code];
   }
 }
 

@@ -42,7 +42,7 @@ enum class Packing : uint8_t {
   kGroups3Zero,
   kGroups4Zero,
   kGroups8Zero,
-  kGroupsNf4,     // 16 levels, the scale in full
+  kGroupsNf4,     // 16 levels of two bytes, the scale in full
   kGroupsBnbFp4,  // the same with other levels
   // Whole scales for every 16 or 32 columns times one float for 256, by inputs in groups of 256.
   kBlocks2Min,
@@ -82,6 +82,7 @@ struct PackingInfo {
   int64_t group_columns;  // that one scale covers
   int64_t scale_bytes;    // a panel's scales: of 32 columns, or of 256 for whole scales
   ScaleForm form;
+  const int8_t* low_levels = nullptr;  // level = 128 * levels[code] + low_levels[code]
   int divisor = 1;  // of the float scale, a power of two: what makes the levels whole
 };
 
@@ -176,10 +177,10 @@ inline constexpr PackingInfo kPackings[] = {
      4 * kPanelRows, ScaleForm::kZeros},
     {Packing::kGroups8Zero, "groups8zero", ActivationLayout::kQ8G32, 8, 0, nullptr, 32,
      4 * kPanelRows, ScaleForm::kZeros},
-    {Packing::kGroupsNf4, "groups_nf4", ActivationLayout::kQ8G32, 4, 0, kNf4Codes, 32,
-     4 * kPanelRows, ScaleForm::kFloats},
-    {Packing::kGroupsBnbFp4, "groups_bnb_fp4", ActivationLayout::kQ8G32, 4, 0, kBnbFp4Codes, 32,
-     4 * kPanelRows, ScaleForm::kFloats},
+    {Packing::kGroupsNf4, "groups_nf4", ActivationLayout::kQ8G32, 4, 0, kNf4High, 32,
+     4 * kPanelRows, ScaleForm::kFloats, kNf4Low},
+    {Packing::kGroupsBnbFp4, "groups_bnb_fp4", ActivationLayout::kQ8G32, 4, 0, kBnbFp4High, 32,
+     4 * kPanelRows, ScaleForm::kFloats, kBnbFp4Low},
     {Packing::kBlocks2Min, "blocks2min", ActivationLayout::kQ8G256, 2, 0, nullptr, 16,
      sizeof(BlockScales4), ScaleForm::kBlocks},
     {Packing::kBlocks3, "blocks3", ActivationLayout::kQ8G256, 3, 4, nullptr, 16,
@@ -197,11 +198,11 @@ inline constexpr PackingInfo kPackings[] = {
     {Packing::kBlocksIq1, "blocks_iq1", ActivationLayout::kQ8G256, 2, 0, nullptr, 32,
      sizeof(BlockShifts32), ScaleForm::kBlocks},
     {Packing::kBlocksIq1M, "blocks_iq1m", ActivationLayout::kQ8G256, 3, 0, kIq1Codes, 16,
-     sizeof(BlockNibbles16), ScaleForm::kBlocks, kIq1Divisor},
+     sizeof(BlockNibbles16), ScaleForm::kBlocks, nullptr, kIq1Divisor},
     {Packing::kBlocksIq2, "blocks_iq2", ActivationLayout::kQ8G256, 3, 0, kIq2Codes, 16,
-     sizeof(BlockNibbles16), ScaleForm::kBlocks, kIq2Divisor},
+     sizeof(BlockNibbles16), ScaleForm::kBlocks, nullptr, kIq2Divisor},
     {Packing::kBlocksIq3Xxs, "blocks_iq3xxs", ActivationLayout::kQ8G256, 4, 0, kIq3XxsCodes, 32,
-     sizeof(BlockNibbles32), ScaleForm::kBlocks, kIq3XxsDivisor},
+     sizeof(BlockNibbles32), ScaleForm::kBlocks, nullptr, kIq3XxsDivisor},
     {Packing::kBlocksIq3S, "blocks_iq3s", ActivationLayout::kQ8G256, 4, 0, kIq3SCodes, 32,
      sizeof(BlockNibbles32), ScaleForm::kBlocks},
 };

@@ -13,7 +13,8 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kNvfp4Columns = 16;  // that one of its scales covers
+constexpr int64_t kNvfp4Columns = 16;        // that one of its scales covers
+constexpr float kLevelSlack = 1.0F / 16256;  // of a level, whose table is of two bytes
 
 // A symmetric grid with scales that a half holds: what GGUF's types are.
 bool is_plain(const QuantTensor& tensor) {
@@ -23,10 +24,13 @@ bool is_plain(const QuantTensor& tensor) {
                              [](float scale) { return to_float(to_half(scale)) == scale; });
 }
 
-// Whether a table of bytes stands for these levels: each is the nearest.
-bool are_levels(const std::vector<float>& levels, const int8_t* codes, float unit) {
-  for (size_t i = 0; i < 16; ++i)
-    if (!(std::fabs(levels[i] * unit - static_cast<float>(codes[i])) < 0.5F)) return false;
+// Whether a table of two bytes a level stands for these levels.
+bool are_levels(const std::vector<float>& levels, const int8_t* high, const int8_t* low,
+                float unit) {
+  for (size_t i = 0; i < 16; ++i) {
+    const float level = static_cast<float>(128 * high[i] + low[i]) / unit;
+    if (!(std::fabs(levels[i] - level) < kLevelSlack)) return false;
+  }
   return true;
 }
 
@@ -159,8 +163,9 @@ Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets) {
   if (scheme.meaning == CodeMeaning::kE2m1)
     return has_powers(tensor) ? Packing::kGroupsFp4 : Packing::kRows;
   if (scheme.meaning == CodeMeaning::kLevels) {
-    if (are_levels(tensor.levels, kNf4Codes, kNf4Unit)) return Packing::kGroupsNf4;
-    if (are_levels(tensor.levels, kBnbFp4Codes, kBnbFp4Unit)) return Packing::kGroupsBnbFp4;
+    if (are_levels(tensor.levels, kNf4High, kNf4Low, kNf4Unit)) return Packing::kGroupsNf4;
+    if (are_levels(tensor.levels, kBnbFp4High, kBnbFp4Low, kBnbFp4Unit))
+      return Packing::kGroupsBnbFp4;
     return Packing::kRows;
   }
   if (scheme.meaning != CodeMeaning::kAffine) return Packing::kRows;

@@ -59,7 +59,8 @@ inline RandomQuant random_quant(Random& random, Packing packing, int64_t rows, i
     const PackingInfo& facts = info(packing);
     const float unit = packing == Packing::kGroupsNf4 ? kNf4Unit : kBnbFp4Unit;
     for (int i = 0; i < 16; ++i)
-      tensor.levels.push_back(static_cast<float>(facts.levels[i]) / unit);
+      tensor.levels.push_back(static_cast<float>(128 * facts.levels[i] + facts.low_levels[i]) /
+                              unit);
   }
   std::vector<int64_t> order(static_cast<size_t>(tensor.rows));
   std::iota(order.begin(), order.end(), 0);

@@ -63,6 +63,7 @@ __device__ inline void numbers_of(const std::byte* base, int run, int row, int t
                  run * (Facts::kShape.run / 4),
              row, t);
   const BytePair bytes = Facts::values(codes, t);
+  [[maybe_unused]] const BytePair low = Facts::low_values(codes);
   Line lines[2];
   lines_of<kPacking>(base, run, row, lines);
   const Line line = t < 2 ? lines[0] : lines[1];
@@ -70,6 +71,13 @@ __device__ inline void numbers_of(const std::byte* base, int run, int row, int t
   for (int word = 0; word < 2; ++word) {
     float numbers[4];
     unpack<Facts::kIsSigned>(word == 0 ? bytes.low : bytes.high, numbers);
+    if constexpr (Facts::kHasLowLevels) {
+      float parts[4];
+      unpack<true>(word == 0 ? low.low : low.high, parts);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        numbers[i] = 128 * numbers[i] + parts[i];
+    }
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       out[word * 4 + i] = scale * fmaf(line.scale, numbers[i] - line.zero, line.min);

@@ -127,7 +127,9 @@ class GroupHalves {
     if (Facts::kInHalves && t >= 2) scales += kPanelRows;
     const GroupScale rows[2] = {group_scale<kForm>(scales, 2 * g),
                                 group_scale<kForm>(scales, 2 * g + 1)};
-    to.set_scale(__floats2half2_rn(rows[0].scale * Facts::kUnit, rows[1].scale * Facts::kUnit));
+    // Levels of two bytes are taken 128 times smaller.
+    constexpr float kUnit = Facts::kUnit * (Facts::kHasLowLevels ? 128 : 1);
+    to.set_scale(__floats2half2_rn(rows[0].scale * kUnit, rows[1].scale * kUnit));
     if constexpr (Facts::kHasZeros) {
 #pragma unroll
       for (int i = 0; i < 2; ++i)
@@ -181,6 +183,7 @@ __device__ inline void decode_run(const typename PackingFacts<kPacking>::Codes (
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     const BytePair bytes = Facts::kHasLevels ? Facts::values(codes[row], t) : codes[row].plain(t);
+    [[maybe_unused]] const BytePair low = Facts::low_values(codes[row]);
 #pragma unroll
     for (int step = 0; step < 2; ++step) {
       FourHalves four;
@@ -189,6 +192,13 @@ __device__ inline void decode_run(const typename PackingFacts<kPacking>::Codes (
                          : widen_nibbles<true>(codes[row].words[0], scales.offset[row]);
       } else {
         four = widen<kPairing>((step == 0 ? bytes.low : bytes.high) ^ kShift, scales.offset[row]);
+      }
+      if constexpr (Facts::kHasLowLevels) {
+        const FourHalves fine =
+            widen<kPairing>((step == 0 ? low.low : low.high) ^ kShift, scales.offset[row]);
+        const __half2 unit = __float2half2_rn(1.0f / 128);
+        four.pairs[0] = __hfma2(fine.pairs[0], unit, four.pairs[0]);
+        four.pairs[1] = __hfma2(fine.pairs[1], unit, four.pairs[1]);
       }
 #pragma unroll
       for (int i = 0; i < 2; ++i) {

@@ -71,6 +71,7 @@ __device__ inline T add_over_runs(T first_row, T second_row, int t) {
 template <class Facts>
 struct OneSums {
   int sums[OneInput<Facts>::kRuns][4];  // rows 2g, 2g + 1 by two groups each
+  int low[4];                           // of low levels
 };
 
 template <Packing kPacking>
@@ -98,6 +99,10 @@ __device__ inline OneSums<PackingFacts<kPacking>> multiply_block(
     };
     int(&sums)[4] = kRuns == 1 && run % 2 == 1 ? odd : result.sums[run % kRuns];
     multiply_32<Facts::kHasLevels>(sums, w[0].low, w[1].low, w[0].high, w[1].high, x0, x1);
+    if constexpr (Facts::kHasLowLevels) {
+      const BytePair low[2] = {Facts::low_values(codes[0]), Facts::low_values(codes[1])};
+      multiply_32<true>(result.low, low[0].low, low[1].low, low[0].high, low[1].high, x0, x1);
+    }
   }
 #pragma unroll
   for (int i = 0; i < OneInput<Facts>::kRuns; ++i) {
@@ -105,6 +110,7 @@ __device__ inline OneSums<PackingFacts<kPacking>> multiply_block(
     for (int k = 0; k < 4; ++k) {
       int& sum = result.sums[i][k];
       if constexpr (OneInput<Facts>::kRuns == 1) sum += odd[k];
+      if constexpr (Facts::kHasLowLevels) sum = 128 * sum + result.low[k];
       if constexpr (!Facts::kHasLevels && Facts::kInfo.offset != 0)
         sum -= Facts::kInfo.offset * (k % 2 == 0 ? in.sums[i].x : in.sums[i].y);
     }

@@ -111,6 +111,10 @@ __device__ inline void add_run(const std::byte* base, const TileInput& in, int r
   int first[4] = {};
   int second[4] = {};
   multiply_run<Facts>(w, bytes, t < 2, first, second);
+  if constexpr (Facts::kHasLowLevels) {
+    const BytePair low[2] = {Facts::low_values(rows.codes[0]), Facts::low_values(rows.codes[1])};
+    multiply_32<true>(second, low[0].low, low[1].low, low[0].high, low[1].high, bytes.x, bytes.y);
+  }
   const float2 both = in.scales[run * 4];
   const float x_scales[2] = {both.x, both.y};
   [[maybe_unused]] int sums[2] = {0, 0};
@@ -123,6 +127,7 @@ __device__ inline void add_run(const std::byte* base, const TileInput& in, int r
   for (int k = 0; k < 4; ++k) {
     const GroupScale& group = scale[k / 2];
     float& sum = to[k];
+    if constexpr (Facts::kHasLowLevels) first[k] = 128 * first[k] + second[k];
     if constexpr (Facts::kHasZeros) first[k] -= group.zero * sums[k % 2];
     sum = fmaf(group.scale * x_scales[k % 2], static_cast<float>(first[k]), sum);
     if constexpr (Facts::kInHalves) {

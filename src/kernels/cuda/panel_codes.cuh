@@ -116,6 +116,7 @@ struct PackingFacts {
   static constexpr int kBits = kInfo.bits;
   static constexpr bool kInHalves = kInfo.group_columns == 16;
   static constexpr bool kHasLevels = kInfo.levels != nullptr;
+  static constexpr bool kHasLowLevels = kInfo.low_levels != nullptr;
   static constexpr bool kInBlocks = kInfo.activation == ActivationLayout::kQ8G256;
   static constexpr bool kHasZeros = kInfo.form == ScaleForm::kZeros;
   static constexpr bool kIsSigned = kHasLevels || kInfo.offset != 0;
@@ -144,6 +145,15 @@ struct PackingFacts {
       return {(plain.low + kAdd) ^ 0x80808080, (plain.high + kAdd) ^ 0x80808080};
     } else {
       return codes.plain(t);
+    }
+  }
+  // The low bytes of levels of two: level = 128 * values() + low_values().
+  static __device__ BytePair low_values(const Codes& codes) {
+    if constexpr (kHasLowLevels) {
+      constexpr Levels kTable = levels_of(kInfo.low_levels);
+      return look_up_nibbles(codes.words[0], kTable);
+    } else {
+      return {0, 0};
     }
   }
 };

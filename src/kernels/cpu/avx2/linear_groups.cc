@@ -83,16 +83,28 @@ struct PairScales {  // bytes of e4m3 for 16 columns, then for 16 more; halved, 
   static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
 };
 
-template <class Of, class Scales>
+struct NoCodes {};
+
+template <class Low>
+struct LowTile {
+  CodeTile<Low> codes;
+};
+template <>
+struct LowTile<NoCodes> {};
+
+// Levels of two bytes take two rounds of products, the high bytes' first.
+template <class Of, class Scales, class Low = NoCodes>
 struct GroupsCore {
   using Input = Q8G32;
   // Of a panel for each run: its codes and its scales.
   static constexpr int64_t kStreamBytes = Of::kRunBytes + Scales::kBytes;
+  static constexpr bool kHasLow = !std::is_same_v<Low, NoCodes>;
   static constexpr int64_t kParts = std::is_same_v<Scales, PairScales> ? 2 : 1;  // scales of a run
-  static_assert(kParts == 1 || Of::kPlanes == 1);
+  static_assert(kParts == 1 || (Of::kPlanes == 1 && !kHasLow));
 
   struct alignas(64) Tile {
     CodeTile<Of> codes;
+    LowTile<Low> low;
     __m256 scales[8][kParts][2];
     __m256 mins[8][2];
   };
@@ -107,8 +119,11 @@ struct GroupsCore {
       dot =
           _mm256_sub_epi32(dot, _mm256_madd_epi16(zero, _mm256_set1_epi32(x.sums[group] & 0xFFFF)));
     }
-    if constexpr (Of::kOffset != 0)
-      dot = _mm256_sub_epi32(dot, times_offset<Of>(broadcast_4_bytes(x.sums + group)));
+    if constexpr (Of::kOffset != 0) {
+      __m256i taken_off = times_offset<Of>(broadcast_4_bytes(x.sums + group));
+      if constexpr (kHasLow) taken_off = _mm256_slli_epi32(taken_off, 7);
+      dot = _mm256_sub_epi32(dot, taken_off);
+    }
     sum = add_scaled(sum, dot, x, group, scale);
     if constexpr (Scales::kHasMin)
       sum = _mm256_fmadd_ps(min, _mm256_set1_ps(x.weighed[group]), sum);
@@ -182,6 +197,16 @@ struct GroupsCore {
       add_products<Of, 32>(codes[0], in, group * 32, one, dots);
       if constexpr (Of::kPlanes == 2)
         add_products<Of, 32>(codes[1], in, group * 32, upper_factor(one), dots);
+      if constexpr (kHasLow) {
+#pragma GCC unroll 8
+        for (int64_t t = 0; t < Tokens; ++t)
+          dots[t] = _mm256_slli_epi32(dots[t], 7);
+        __m256i low[Low::kPlanes][8];
+        Low::read(run + group * Of::kRunBytes, low);
+        add_products<Low, 32>(low[0], in, group * 32, one, dots);
+        if constexpr (Low::kPlanes == 2)
+          add_products<Low, 32>(low[1], in, group * 32, upper_factor(one), dots);
+      }
       const __m256 min = Scales::mins(group_scales, half);
 #pragma GCC unroll 8
       for (int64_t t = 0; t < Tokens; ++t)
@@ -224,6 +249,7 @@ struct GroupsCore {
     const std::byte* scales = panel + block * (kScaleBytes + 8 * Of::kRunBytes);
     const int64_t groups = groups_of(args, block);
     tile.codes.fill(scales + kScaleBytes, groups);
+    if constexpr (kHasLow) tile.low.codes.fill(scales + kScaleBytes, groups);
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t half = 0; half < 2; ++half) {
         for (int64_t part = 0; part < kParts; ++part)
@@ -256,6 +282,14 @@ struct GroupsCore {
         continue;
       }
       tile.codes.template add<32>(group * 32, in, factors, dots);
+      if constexpr (kHasLow) {
+#pragma GCC unroll 4
+        for (int64_t t = 0; t < Tokens; ++t)
+#pragma GCC unroll 2
+          for (int64_t h = 0; h < 2; ++h)
+            dots[h][t] = _mm256_slli_epi32(dots[h][t], 7);
+        tile.low.codes.template add<32>(group * 32, in, factors, dots);
+      }
 #pragma GCC unroll 4
       for (int64_t t = 0; t < Tokens; ++t)
 #pragma GCC unroll 2
@@ -329,10 +363,14 @@ void linear_groups8zero_avx2(const LinearArgs& args, int64_t begin, int64_t end)
   linear_by_panels<GroupsCore<Codes<8, 0>, ZeroScales>>(args, begin, end);
 }
 void linear_groups_nf4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<4, 128, kNf4Codes, 252>, FloatScales>>(args, begin, end);
+  linear_by_panels<
+      GroupsCore<Codes<4, 128, kNf4High, 255>, FloatScales, Codes<4, 0, kNf4Low, 127>>>(args, begin,
+                                                                                        end);
 }
 void linear_groups_bnb_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<4, 128, kBnbFp4Codes, 248>, FloatScales>>(args, begin, end);
+  linear_by_panels<
+      GroupsCore<Codes<4, 2, kBnbFp4High, 3>, FloatScales, Codes<4, 0, kBnbFp4Low, 127>>>(
+      args, begin, end);
 }
 void linear_groups1_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsCore<Codes<1, 1, kSignCodes, 2>, HalfScales>>(args, begin, end);

@@ -244,31 +244,21 @@ struct BlocksCore {
         for (int64_t t = 0; t < Tokens; ++t)
           totals[p][t] = _mm512_add_epi32(totals[p][t], times(dots[p][t], tiles[p].scales[group]));
     }
-    // Pair by pair, so that the panels share the inputs' sums and none waits for its own last.
-    __m512i min_sums[Panels][Tokens];
-#pragma GCC unroll 2
-    for (int64_t p = 0; p < Panels; ++p)
-#pragma GCC unroll 6
-      for (int64_t t = 0; t < Tokens; ++t)
-        min_sums[p][t] = _mm512_setzero_si512();
-#pragma GCC unroll 8
-    for (int64_t pair = 0; pair < kPairs; ++pair)
-#pragma GCC unroll 6
-      for (int64_t t = 0; t < Tokens; ++t) {
-        const __m512i two = broadcast_4_bytes(sums_at(x[t * stride], pair));
-#pragma GCC unroll 2
-        for (int64_t p = 0; p < Panels; ++p)
-          min_sums[p][t] = _mm512_dpwssd_epi32(min_sums[p][t], tiles[p].min_pairs[pair], two);
-      }
 #pragma GCC unroll 2
     for (int64_t p = 0; p < Panels; ++p) {
       const __m512 scale = tiles[p].scale;
       const __m512 min_scale = kHasMin ? tiles[p].min_scale : scale;
 #pragma GCC unroll 6
       for (int64_t t = 0; t < Tokens; ++t) {
+        const Q8G256& from = x[t * stride];
         float* sum = sums + t * kTokenSums + p * 16;
-        _mm512_store_ps(sum, finish_block(_mm512_load_ps(sum), totals[p][t], min_sums[p][t], scale,
-                                          min_scale, x[t * stride].scale));
+        __m512i min_sum = _mm512_setzero_si512();
+#pragma GCC unroll 8
+        for (int64_t pair = 0; pair < kPairs; ++pair)
+          min_sum = _mm512_dpwssd_epi32(min_sum, tiles[p].min_pairs[pair],
+                                        broadcast_4_bytes(sums_at(from, pair)));
+        _mm512_store_ps(sum, finish_block(_mm512_load_ps(sum), totals[p][t], min_sum, scale,
+                                          min_scale, from.scale));
       }
     }
   }

@@ -72,7 +72,9 @@ struct PairScales {  // bytes of e4m3 for 16 columns and for the next 16; halved
   static __m512 mins(const std::byte*) { return _mm512_setzero_ps(); }
 };
 
-template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr>
+// Levels of two bytes take two rounds of products, the high bytes' first.
+template <int Bits, class Scales, int Offset, const int8_t* Levels = nullptr,
+          const int8_t* LowLevels = nullptr>
 struct GroupsCore {
   using Input = Q8G32;
   static constexpr int64_t kFewTokens = 40;
@@ -84,19 +86,30 @@ struct GroupsCore {
   // constant that keeps them without sign.
   static constexpr bool kFoldsZero = kHasZero && Bits <= 4;
   static constexpr int kTileOffset = kFoldsZero ? 16 : Offset;
+  static constexpr bool kHasLow = LowLevels != nullptr;
+  static constexpr int64_t kRunCodes = kHasLow ? 16 : 8;  // registers of a run
   static constexpr int64_t kParts = std::is_same_v<Scales, PairScales> ? 2 : 1;  // scales of a run
-  static constexpr int64_t kPartCodes = 8 / kParts;
+  static constexpr int64_t kPartCodes = kRunCodes / kParts;
+  static_assert(kParts == 1 || !kHasLow);
 
   struct alignas(64) Tile {
-    __m512i codes[64];
+    __m512i codes[8 * kRunCodes];
     __m512 scales[8][kParts];
     __m512 mins[8];
   };
 
   static int64_t runs_of(const LinearArgs& args) { return args.cols / 32; }
-  static void read(const std::byte* run, __m512i (&codes)[8]) {
-    read_run<Bits>(run, codes);
-    if constexpr (Levels != nullptr) look_up(Levels, Offset, codes);
+  static void read(const std::byte* run, __m512i (&codes)[kRunCodes]) {
+    auto& high = *reinterpret_cast<__m512i(*)[8]>(codes);
+    read_run<Bits>(run, high);
+    if constexpr (kHasLow) {
+      auto& low = *reinterpret_cast<__m512i(*)[8]>(codes + 8);
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < 8; ++i)
+        low[i] = high[i];
+      look_up(LowLevels, 0, low);
+    }
+    if constexpr (Levels != nullptr) look_up(Levels, Offset, high);
   }
   // What is taken off the codes, taken off their products' sum beforehand. A zero point fits the
   // low word of its lane and a sum of inputs does too.
@@ -121,6 +134,9 @@ struct GroupsCore {
       sum = _mm512_dpbusd_epi32(sum, every_byte(Offset),
                                 broadcast_4_bytes(x.codes + group * 32 + 4 * i));
     return _mm512_sub_epi32(_mm512_setzero_si512(), sum);
+  }
+  static __m512i after_high(__m512i dot) {
+    return _mm512_slli_epi32(dot, 7);
   }
   static __m512 scale_group(__m512 sum, __m512i dot, float x_scale, float x_weighed, __m512 scale,
                             __m512 min) {
@@ -165,7 +181,7 @@ struct GroupsCore {
         if constexpr (kCopiesScales) scales = copy_scales(run, lines);
         run += kScaleBytes;
       }
-      __m512i codes[8];
+      __m512i codes[kRunCodes];
       prefetch_run<Tokens>(run, kRunBytes);
       read(run, codes);
       __m512 scale[kParts];
@@ -184,9 +200,10 @@ struct GroupsCore {
           first = start_first(in, group);
           dot = _mm512_sub_epi32(dot, first);
         }
-#pragma GCC unroll 8
-        for (int64_t i = 0; i < 8; ++i) {
-          const __m512i four = broadcast_4_bytes(in.codes + group * 32 + 4 * i);
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < kRunCodes; ++i) {
+          if (kHasLow && i == 8) dot = after_high(dot);
+          const __m512i four = broadcast_4_bytes(in.codes + group * 32 + 4 * (i % 8));
           __m512i& part = kParts == 2 && i < kPartCodes ? first : dot;
           part = _mm512_dpbusd_epi32(part, codes[i], four);
         }
@@ -213,17 +230,17 @@ struct GroupsCore {
       tile.mins[r] = Scales::mins(scales + r * Scales::kBytes);
     }
     for (int64_t r = 0; r < groups; ++r) {
-      __m512i codes[8];
+      __m512i codes[kRunCodes];
       read(run + r * kRunBytes, codes);
       [[maybe_unused]] __m512i lift;
       if constexpr (kFoldsZero) {  // a lane's zero point in all of its four bytes
         const __m512i zeros = _mm512_mullo_epi32(_mm512_castps_si512(tile.mins[r]), every_byte(1));
         lift = _mm512_sub_epi8(every_byte(kTileOffset), zeros);
       }
-#pragma GCC unroll 8
-      for (int64_t i = 0; i < 8; ++i) {
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kRunCodes; ++i) {
         if constexpr (kFoldsZero) codes[i] = _mm512_add_epi8(codes[i], lift);
-        tile.codes[r * 8 + i] = codes[i];
+        tile.codes[r * kRunCodes + i] = codes[i];
       }
     }
   }
@@ -262,8 +279,8 @@ struct GroupsCore {
             dots[p][t] = first;
         }
       }
-#pragma GCC unroll 8
-      for (int64_t i = 0; i < 8; ++i) {
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kRunCodes; ++i) {
         if constexpr (kParts == 2) {
           if (i == kPartCodes) {
             finish(0);
@@ -277,12 +294,13 @@ struct GroupsCore {
         __m512i codes[Panels];
 #pragma GCC unroll 2
         for (int64_t p = 0; p < Panels; ++p)
-          codes[p] = tiles[p].codes[group * 8 + i];
+          codes[p] = tiles[p].codes[group * kRunCodes + i];
 #pragma GCC unroll 6
         for (int64_t t = 0; t < Tokens; ++t) {
-          const __m512i four = broadcast_4_bytes(x[t * stride].codes + group * 32 + i * 4);
+          const __m512i four = broadcast_4_bytes(x[t * stride].codes + group * 32 + i % 8 * 4);
 #pragma GCC unroll 2
           for (int64_t p = 0; p < Panels; ++p) {
+            if (kHasLow && i == 8) dots[p][t] = after_high(dots[p][t]);
             dots[p][t] = _mm512_dpbusd_epi32(dots[p][t], codes[p], four);
           }
         }
@@ -309,8 +327,8 @@ using GroupsIq4 = GroupsCore<4, HalfScales, 127, kIq4Codes>;
 using GroupsFp4 = GroupsCore<4, PowerScales, 12, kE2m1Codes>;
 template <int Bits>
 using GroupsZero = GroupsCore<Bits, ZeroScales, 0>;
-using GroupsNf4 = GroupsCore<4, FloatScales, 124, kNf4Codes>;
-using GroupsBnbFp4 = GroupsCore<4, FloatScales, 120, kBnbFp4Codes>;
+using GroupsNf4 = GroupsCore<4, FloatScales, 127, kNf4High, kNf4Low>;
+using GroupsBnbFp4 = GroupsCore<4, FloatScales, 2, kBnbFp4High, kBnbFp4Low>;
 
 }  // namespace
 }  // namespace ingot::cpu
