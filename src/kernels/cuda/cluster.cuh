@@ -50,6 +50,21 @@ __device__ inline void leave_cluster() {
 #endif
 }
 
+// Around the first letters of a kernel: begin once all of a block's are open, end before the first
+// is sent. Nobody waits in between.
+__device__ inline void begin_opening() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+__device__ inline void end_opening() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  __syncwarp();
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
 // What is at `address` of this block's shared memory, in that of the block `rank`.
 __device__ __forceinline__ uint32_t address_in_rank(uint32_t address, [[maybe_unused]] int rank) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -71,7 +86,6 @@ struct ClusterLetters {
   // All threads, when a kernel begins.
   __device__ void open() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if (cluster_size() == 1) return;
     if (threadIdx.x == 0) {
       const auto own = static_cast<uint32_t>(__cvta_generic_to_shared(&barrier));
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(own) : "memory");
@@ -80,14 +94,11 @@ struct ClusterLetters {
                    "r"(cluster_size() * kWords * 4)
                    : "memory");
     }
-    __syncwarp();
-    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #endif
   }
-  // All threads, after a barrier of the block; then `from` is there. Of a cluster of more than one.
+  // All threads; the first few have the words. Then `from` is there.
   __device__ void exchange([[maybe_unused]] const uint32_t (&words)[kWords]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    wait_for_cluster();  // all have opened theirs
     const auto rank = static_cast<int>(threadIdx.x);
     const auto own = static_cast<uint32_t>(__cvta_generic_to_shared(&barrier));
     if (rank < cluster_size()) {

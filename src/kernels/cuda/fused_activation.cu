@@ -11,13 +11,16 @@
 namespace ingot::cuda {
 namespace {
 
-constexpr int kWarps = 16;
+constexpr int kWarps = 16;  // of a block that shares a row's scale
 constexpr int kColumns = kWarpColumns * kWarps;
+// Where nothing is shared: few, so that a single row is spread over many processors.
+constexpr int kFewWarps = 4;
 
 using Kind = PackedRows::Kind;
 
 constexpr int kNone = -1;  // as ActivationRows has it
 constexpr int kAny = -2;   // as the rows say
+constexpr int kSilu = static_cast<int>(Activation::kSilu);
 
 // This lane's columns of a block; zeros behind the row. kActivation: known before, as code for all
 // of them is long enough to be waited for.
@@ -47,17 +50,17 @@ __device__ inline void store_made(const ActivationRows& rows, int cols, int64_t 
   if (rows.activation >= 0 && col < cols) store_8(rows.out + token * cols + col, values);
 }
 
-template <Kind kKind>
-__global__ void __launch_bounds__(32 * kWarps)
+template <Kind kKind, int kActivation>
+__global__ void __launch_bounds__(32 * kFewWarps)
     activation_kernel(const __grid_constant__ ActivationRows rows, int cols,
                       const __grid_constant__ PackedRows out) {
   let_next_begin();
   wait_for_inputs();
   const int64_t token = blockIdx.y;
-  const int block = blockIdx.x * kWarps + threadIdx.x / 32;
+  const int block = blockIdx.x * kFewWarps + threadIdx.x / 32;
   if (block * kWarpColumns >= cols) return;
   float values[8];
-  make_8<kAny>(rows, cols, token, block, values);
+  make_8<kActivation>(rows, cols, token, block, values);
   store_made(rows, cols, token, block, values);
   pack_8<kKind>(values, RowRounding<kKind>(out.scales.quant), cols, token, block, out);
 }
@@ -69,7 +72,10 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
     activation_row_kernel(const __grid_constant__ ActivationRows rows, int cols,
                           const __grid_constant__ PackedRows out) {
   __shared__ typename RowRounding<kKind>::Letters letters;
-  letters.open();
+  if (cluster_size() > 1) {
+    letters.open();
+    begin_opening();
+  }
   let_next_begin();
   wait_for_inputs();
   const int64_t token = blockIdx.y;
@@ -82,10 +88,14 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
     pack_codes<kKind>(values, rounding.row(), cols, token, block, out);
     store_made(rows, cols, token, block, values);
   };
+  const auto close = [&] {
+    if (cluster_size() > 1) end_opening();
+    rounding.close_cluster(letters);
+  };
   if constexpr (kKeeps) {
     make_8<kActivation>(rows, cols, token, first, values);
     rounding.take(values);
-    rounding.close_cluster(letters);
+    close();
     if (first < blocks) finish(first);
   } else {
     const auto step = static_cast<int>(gridDim.x) * kWarps;
@@ -94,7 +104,7 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
       make_8<kActivation>(rows, cols, token, block, values);
       rounding.take(values);
     }
-    rounding.close_cluster(letters);
+    close();
 #pragma unroll 1
     for (int block = first; block < blocks; block += step) {
       make_8<kActivation>(rows, cols, token, block, values);
@@ -109,7 +119,6 @@ void launch_row(const ActivationRows& rows, int cols, unsigned tokens, unsigned 
   const auto launch = [&](auto kernel) {
     launch_early(kernel, {dim3(cluster, tokens), 32 * kWarps, 0, cluster}, stream, rows, cols, out);
   };
-  constexpr auto kSilu = static_cast<int>(Activation::kSilu);
   if (static_cast<int>(cluster) * kColumns < cols)
     return launch(activation_row_kernel<kKind, kAny, false>);
   if (rows.activation == kNone) return launch(activation_row_kernel<kKind, kNone, true>);
@@ -147,8 +156,14 @@ void activate_and_pack(const ActivationRows& rows, int64_t tokens, int64_t cols,
       if (is_whole_row)
         return launch_row<kKind>(rows, width, count, cluster_for(cols), out, stream);
     }
-    const dim3 grid(static_cast<unsigned>((cols + kColumns - 1) / kColumns), count);
-    launch_early(activation_kernel<kKind>, {grid, 32 * kWarps}, stream, rows, width, out);
+    constexpr int kEach = kWarpColumns * kFewWarps;
+    const dim3 grid(static_cast<unsigned>((cols + kEach - 1) / kEach), count);
+    const auto launch = [&](auto kernel) {
+      launch_early(kernel, {grid, 32 * kFewWarps}, stream, rows, width, out);
+    };
+    if (rows.activation == kNone) return launch(activation_kernel<kKind, kNone>);
+    if (rows.activation == kSilu) return launch(activation_kernel<kKind, kSilu>);
+    launch(activation_kernel<kKind, kAny>);
   });
 }
 
