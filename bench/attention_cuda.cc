@@ -105,8 +105,6 @@ double seconds(const Work& work) {
   args.heads = kHeads;
   args.scale = 0.088F;
   args.scratch = scratch.as<std::byte>();
-  const DeviceMemory counters(std::vector<uint32_t>(static_cast<size_t>(kKvHeads) * count));
-  args.counters = counters.as<uint32_t>();
   args.is_batch_invariant = work.is_batch_invariant;
   args.sequences = {first_rows.as<int32_t>(),
                     tokens.as<int32_t>(),

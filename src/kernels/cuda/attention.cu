@@ -92,11 +92,7 @@ Splits plan_splits(const AttentionArgs& args, TokenRange tokens, int32_t length,
   return splits;
 }
 
-int64_t attention_counters(const DeviceSequences& sequences, int32_t kv_heads) {
-  return static_cast<int64_t>(sequences.sequences) * kv_heads;
-}
-
-void attend(const AttentionArgs& given, Stream stream) {
+void attend(const AttentionArgs& given, Stream stream, AttentionStep* left) {
   AttentionArgs args = given;
   const DeviceSequences& sequences = args.sequences;
   if (sequences.rows == 0 || sequences.sequences == 0) return;
@@ -117,11 +113,17 @@ void attend(const AttentionArgs& given, Stream stream) {
   }
   constexpr int32_t kNoLimit = std::numeric_limits<int32_t>::max();
   if (!is_for_tensor_cores(args)) return launch_generic(args, stream);
-  if (args.is_batch_invariant) return launch_decode(args, {1, kNoLimit}, stream);
-  if (sequences.most_tokens > kDecodeTokens)
-    launch_prefill(args, {kDecodeTokens + 1, kNoLimit}, stream);
-  if (sequences.most_tokens <= kDecodeTokens || sequences.sequences > 1)
-    launch_decode(args, {1, kDecodeTokens}, stream);
+  const bool has_prompts = !args.is_batch_invariant && sequences.most_tokens > kDecodeTokens;
+  if (has_prompts) launch_prefill(args, {kDecodeTokens + 1, kNoLimit}, stream);
+  if (has_prompts && sequences.sequences == 1) return;
+  const AttentionStep step =
+      launch_decode(args, {1, args.is_batch_invariant ? kNoLimit : kDecodeTokens}, stream);
+  if (step.splits.values == nullptr) return;
+  if (left != nullptr && !has_prompts) {
+    *left = step;
+  } else {
+    launch_join(step, stream);
+  }
 }
 
 }  // namespace ingot::cuda

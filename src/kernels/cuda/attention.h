@@ -90,16 +90,15 @@ struct AttentionArgs {
   // Stored first; kernels of few rows do it on the way.
   NewKv fresh;
   RopeRows rope;
-  std::byte* scratch;  // attention_scratch_bytes() of it
-  // attention_counters() zeros, which are zeros again afterwards; null: splits are joined by a
-  // kernel of their own.
-  uint32_t* counters;
+  std::byte* scratch;       // attention_scratch_bytes() of it
   bool is_batch_invariant;  // a row's bits may then not depend on how its sequence was cut into
                             // steps
 };
 // For any step of at most this size.
 int64_t attention_scratch_bytes(int32_t rows, int32_t heads, int32_t value_dim, int32_t longest);
-int64_t attention_counters(const DeviceSequences& sequences, int32_t kv_heads);
-void attend(const AttentionArgs& args, Stream stream);
+struct AttentionStep;  // attention_paths.h
+// `left`: where a step's rows are all cut into splits, joining those is left to whoever takes the
+// result (its splits are then not null), for it can be done on the way.
+void attend(const AttentionArgs& args, Stream stream, AttentionStep* left = nullptr);
 
 }  // namespace ingot::cuda

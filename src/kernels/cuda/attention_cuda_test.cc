@@ -277,14 +277,13 @@ TEST_F(CudaAttention, StoringRotatingAndJoiningOnTheWayChangesNoBit) {
       const DeviceMemory device_v(v);
       const DeviceMemory device_cos(cos);
       const DeviceMemory device_sin(sin);
-      const DeviceMemory counters(
-          std::vector<uint32_t>(parts.size() * static_cast<size_t>(options.kv_heads)));
       cuda::AttentionArgs args = together.args(step);
       args.fresh = fresh(together_k, device_v);
       args.rope = {device_cos.as<float>(), device_sin.as<float>(), static_cast<int32_t>(pairs),
                    in_halves};
-      args.counters = counters.as<uint32_t>();
-      cuda::attend(args, nullptr);
+      cuda::AttentionStep left{};
+      cuda::attend(args, nullptr, &left);
+      if (left.splits.values != nullptr) cuda::join_and_pack(left, {}, nullptr);
       INGOT_CUDA_OK(cudaDeviceSynchronize());
 
       rotate_rows(step.q, step.rows, dim, pairs, in_halves, cos, sin);
@@ -310,8 +309,55 @@ TEST_F(CudaAttention, StoringRotatingAndJoiningOnTheWayChangesNoBit) {
           wrong += out[static_cast<size_t>(i)] == expected[static_cast<size_t>(i)] ? 0 : 1;
       }
       EXPECT_EQ(wrong, 0);
-      for (const uint32_t counter : counters.read<uint32_t>())
-        EXPECT_EQ(counter, 0u);
+    }
+  }
+}
+
+// Splits that are joined by who packs the result: what packing the joined rows gives.
+TEST_F(CudaAttention, WhatIsLeftToJoinIsPackedOnTheWay) {
+  using Kind = cuda::PackedRows::Kind;
+  Random random(test_seed());
+  for (const auto& [heads, dim] : {std::pair{8, 128}, std::pair{12, 64}, std::pair{5, 80}}) {
+    const Options options{
+        .type = KvCacheType::kF16, .heads = heads, .kv_heads = 1, .key_dim = dim, .value_dim = dim};
+    Step step(random, options, {{1, 1}, {300, 2}, {5, 0}, {2500, 1}, {129, 8}});
+    const OnDevice device(step);
+    cuda::AttentionStep left{};
+    cuda::attend(device.args(step), nullptr, &left);
+    ASSERT_NE(left.splits.values, nullptr);
+    const int64_t cols = heads * dim;
+    const int64_t stride = (cols + 127) / 128 * 128;
+    const auto count = static_cast<size_t>(step.rows);
+    for (const auto& [kind, quant] :
+         {std::pair{Kind::kF16, InputQuant{}}, std::pair{Kind::kE4m3, InputQuant{InputKind::kE4m3}},
+          std::pair{Kind::kInt8, InputQuant{InputKind::kInt8}}}) {
+      ASSERT_TRUE(cuda::can_fuse_join(left, quant));
+      const auto pack = [&](const auto& function) {
+        const DeviceMemory codes(count * static_cast<size_t>(stride) * 2);
+        const DeviceMemory scales(count * sizeof(float));
+        codes.fill(0xFF);
+        function(cuda::PackedRows{
+            .kind = kind,
+            .values = codes.as<void>(),
+            .stride = stride,
+            .scales = {
+                quant, scales.as<float>(), 0, {}, static_cast<int32_t>(step.rows), nullptr}});
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+        std::vector<uint8_t> bytes = codes.read<uint8_t>();
+        const std::vector<uint8_t> more = scales.read<uint8_t>();
+        bytes.insert(bytes.end(), more.begin(), more.end());
+        return bytes;
+      };
+      device.out.fill(0);  // rows of no sequence are zeros to both
+      const std::vector<uint8_t> on_the_way =
+          pack([&](const cuda::PackedRows& out) { cuda::join_and_pack(left, out, nullptr); });
+      const std::vector<float> joined = device.out.read<float>();
+      const std::vector<uint8_t> apart = pack([&](const cuda::PackedRows& out) {
+        cuda::launch_join(left, nullptr);
+        cuda::pack_rows(device.out.as<float>(), step.rows, cols, out, nullptr);
+      });
+      EXPECT_EQ(joined, device.out.read<float>()) << heads << " heads of " << dim;
+      EXPECT_EQ(on_the_way, apart) << heads << " heads of " << dim;
     }
   }
 }

@@ -4,7 +4,7 @@
 
 namespace ingot::cuda {
 
-void launch_decode(const AttentionArgs& args, TokenRange tokens, Stream stream) {
+AttentionStep launch_decode(const AttentionArgs& args, TokenRange tokens, Stream stream) {
   switch (args.kv.type) {
     case KvType::kF16:
       return launch_decode_f16(args, tokens, stream);
@@ -16,7 +16,7 @@ void launch_decode(const AttentionArgs& args, TokenRange tokens, Stream stream) 
     case KvType::kFp8E5M2:
       return launch_decode_fp8(args, tokens, stream);
     default:
-      return;  // is_for_tensor_cores() said no
+      return {};  // is_for_tensor_cores() said no
   }
 }
 

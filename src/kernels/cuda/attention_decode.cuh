@@ -17,7 +17,6 @@
 #include "kernels/cuda/attention_decode_rows.cuh"
 #include "kernels/cuda/attention_decode_score.cuh"
 #include "kernels/cuda/attention_decode_view.cuh"
-#include "kernels/cuda/attention_splits.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace ingot::cuda {
@@ -91,13 +90,7 @@ class Decode : DecodeView<Shape> {
       position[i] = row < queries ? first_position + this->token_of(first_query + row) : -1;
     }
 
-    const int active = min(shares, end_split - first_split);
-    const bool is_alone = step.splits.values == nullptr || (step.joins_itself && active == 1);
-    walk(split, end_split, shares, is_alone);
-    if (is_alone || !step.joins_itself) return;
-    uint32_t* counter = args.counters + sequence * args.kv.kv_heads + kv_head;
-    if (is_last_share(counter, active, reinterpret_cast<int*>(memory + Shape::kIsLast)))
-      join_queries();
+    walk(split, end_split, shares, step.splits.values == nullptr);
   }
 
  private:
@@ -242,16 +235,6 @@ class Decode : DecodeView<Shape> {
                     static_cast<int64_t>(head) * args.kv.value_dim);
     }
   }
-
-  // All splits of these queries are there: a warp a query.
-  __device__ __forceinline__ void join_queries() const {
-#pragma unroll 1
-    for (int query = first_query + warp; query < first_query + queries; query += kDecodeWarps) {
-      const int token = this->token_of(query);
-      join_row<Shape::kDim, kSplit>(step, this->slot_of(token), this->head_of(query),
-                                    first_row + token, end - tokens + token, lane);
-    }
-  }
 };
 
 template <KvType kType, int kDim, int kTiles>
@@ -270,8 +253,8 @@ __global__ void __launch_bounds__(kDecodeThreads, kDim <= 128 ? (kTiles == 1 ? 3
 }
 
 template <KvType kType, int kDim, int kTiles>
-void launch_decode_tiles(const AttentionArgs& args, TokenRange tokens, int64_t queries,
-                         Stream stream) {
+AttentionStep launch_decode_tiles(const AttentionArgs& args, TokenRange tokens, int64_t queries,
+                                  Stream stream) {
   using Shape = DecodeShape<kType, kDim, kTiles>;
   DecodeStep decode{};
   AttentionStep& step = decode.step;
@@ -282,7 +265,6 @@ void launch_decode_tiles(const AttentionArgs& args, TokenRange tokens, int64_t q
   const int64_t blocks =
       static_cast<int64_t>(step.row_blocks) * args.kv.kv_heads * args.sequences.sequences;
   step.splits = plan_splits(args, tokens, Shape::kSplit, blocks, kDecodeBusyBlocks);
-  step.joins_itself = args.counters != nullptr && step.row_blocks == 1;
   decode.group = args.heads / args.kv.kv_heads;
   const auto group = static_cast<uint32_t>(decode.group);
   decode.group_reciprocal = ((uint32_t{1} << 31) + group - 1) / group;
@@ -293,17 +275,15 @@ void launch_decode_tiles(const AttentionArgs& args, TokenRange tokens, int64_t q
       static_cast<unsigned>(args.kv.kv_heads), static_cast<unsigned>(args.sequences.sequences));
   launch_early(attend_decode<kType, kDim, kTiles>, {grid, kDecodeThreads, Shape::kBytes}, stream,
                decode);
-  if (step.splits.values != nullptr && !step.joins_itself) launch_join(step, stream);
+  return step;
 }
 
 template <KvType kType, int kDim>
-void launch_decode_dim(const AttentionArgs& args, TokenRange tokens, Stream stream) {
+AttentionStep launch_decode_dim(const AttentionArgs& args, TokenRange tokens, Stream stream) {
   const int64_t queries = static_cast<int64_t>(std::min(args.sequences.most_tokens, tokens.most)) *
                           (args.heads / args.kv.kv_heads);
-  if (queries <= 16)
-    launch_decode_tiles<kType, kDim, 1>(args, tokens, queries, stream);
-  else
-    launch_decode_tiles<kType, kDim, 2>(args, tokens, queries, stream);
+  if (queries <= 16) return launch_decode_tiles<kType, kDim, 1>(args, tokens, queries, stream);
+  return launch_decode_tiles<kType, kDim, 2>(args, tokens, queries, stream);
 }
 
 }  // namespace ingot::cuda

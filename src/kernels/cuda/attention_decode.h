@@ -6,9 +6,9 @@
 
 namespace ingot::cuda {
 
-void launch_decode_f16(const AttentionArgs& args, TokenRange tokens, Stream stream);
-void launch_decode_bf16(const AttentionArgs& args, TokenRange tokens, Stream stream);
-void launch_decode_fp8(const AttentionArgs& args, TokenRange tokens, Stream stream);
-void launch_decode_int8(const AttentionArgs& args, TokenRange tokens, Stream stream);
+AttentionStep launch_decode_f16(const AttentionArgs& args, TokenRange tokens, Stream stream);
+AttentionStep launch_decode_bf16(const AttentionArgs& args, TokenRange tokens, Stream stream);
+AttentionStep launch_decode_fp8(const AttentionArgs& args, TokenRange tokens, Stream stream);
+AttentionStep launch_decode_int8(const AttentionArgs& args, TokenRange tokens, Stream stream);
 
 }  // namespace ingot::cuda

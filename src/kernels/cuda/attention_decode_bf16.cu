@@ -6,14 +6,11 @@
 
 namespace ingot::cuda {
 
-void launch_decode_bf16(const AttentionArgs& args, TokenRange tokens, Stream stream) {
+AttentionStep launch_decode_bf16(const AttentionArgs& args, TokenRange tokens, Stream stream) {
   const int32_t dim = std::max(args.kv.key_dim, args.kv.value_dim);
-  if (dim <= 64)
-    launch_decode_dim<KvType::kBF16, 64>(args, tokens, stream);
-  else if (dim <= 128)
-    launch_decode_dim<KvType::kBF16, 128>(args, tokens, stream);
-  else
-    launch_decode_dim<KvType::kBF16, 256>(args, tokens, stream);
+  if (dim <= 64) return launch_decode_dim<KvType::kBF16, 64>(args, tokens, stream);
+  if (dim <= 128) return launch_decode_dim<KvType::kBF16, 128>(args, tokens, stream);
+  return launch_decode_dim<KvType::kBF16, 256>(args, tokens, stream);
 }
 
 }  // namespace ingot::cuda

@@ -8,20 +8,17 @@ namespace ingot::cuda {
 namespace {
 
 template <KvType kType>
-void launch(const AttentionArgs& args, TokenRange tokens, Stream stream) {
+AttentionStep launch(const AttentionArgs& args, TokenRange tokens, Stream stream) {
   if (std::max(args.kv.key_dim, args.kv.value_dim) <= 128)
-    launch_decode_dim<kType, 128>(args, tokens, stream);
-  else
-    launch_decode_dim<kType, 256>(args, tokens, stream);
+    return launch_decode_dim<kType, 128>(args, tokens, stream);
+  return launch_decode_dim<kType, 256>(args, tokens, stream);
 }
 
 }  // namespace
 
-void launch_decode_fp8(const AttentionArgs& args, TokenRange tokens, Stream stream) {
-  if (args.kv.type == KvType::kFp8E4M3)
-    launch<KvType::kFp8E4M3>(args, tokens, stream);
-  else
-    launch<KvType::kFp8E5M2>(args, tokens, stream);
+AttentionStep launch_decode_fp8(const AttentionArgs& args, TokenRange tokens, Stream stream) {
+  if (args.kv.type == KvType::kFp8E4M3) return launch<KvType::kFp8E4M3>(args, tokens, stream);
+  return launch<KvType::kFp8E5M2>(args, tokens, stream);
 }
 
 }  // namespace ingot::cuda

@@ -6,11 +6,10 @@
 
 namespace ingot::cuda {
 
-void launch_decode_int8(const AttentionArgs& args, TokenRange tokens, Stream stream) {
+AttentionStep launch_decode_int8(const AttentionArgs& args, TokenRange tokens, Stream stream) {
   if (std::max(args.kv.key_dim, args.kv.value_dim) <= 128)
-    launch_decode_dim<KvType::kInt8, 128>(args, tokens, stream);
-  else
-    launch_decode_dim<KvType::kInt8, 256>(args, tokens, stream);
+    return launch_decode_dim<KvType::kInt8, 128>(args, tokens, stream);
+  return launch_decode_dim<KvType::kInt8, 256>(args, tokens, stream);
 }
 
 }  // namespace ingot::cuda

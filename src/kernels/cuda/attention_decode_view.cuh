@@ -63,8 +63,7 @@ struct DecodeShape {
   // The newest key and value, as they lie in their page. Only one row of few queries stores them.
   static constexpr bool kStores = kTiles == 1;
   static constexpr int kNewest = kPlaces + 2 * 2 * kRuns * 8;
-  static constexpr int kIsLast = kNewest + (kStores ? 2 * kRowBytes : 0);
-  static constexpr int kBytes = kIsLast + 16;
+  static constexpr int kBytes = kNewest + (kStores ? 2 * kRowBytes : 0);
   // Offsets of chunks are made by exclusive or.
   static_assert(kQuery % 512 == 0 && kWeights % 512 == 0 && kPlaces % 16 == 0);
 };

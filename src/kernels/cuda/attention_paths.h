@@ -46,13 +46,13 @@ struct AttentionStep {
   TokenRange tokens;
   Splits splits;
   int32_t row_blocks;  // of one sequence's queries of one kv head
-  bool joins_itself;   // the last block of a sequence and kv head joins its splits
 };
 
 // Whether tensor cores can do it: 8- and 16-bit rows of whole 16-byte pieces, heads up to 256.
 bool is_for_tensor_cores(const AttentionArgs& args);
 
-void launch_decode(const AttentionArgs& args, TokenRange tokens, Stream stream);
+// The step that was launched; where it has splits they are still to be joined.
+AttentionStep launch_decode(const AttentionArgs& args, TokenRange tokens, Stream stream);
 void launch_prefill(const AttentionArgs& args, TokenRange tokens, Stream stream);
 void launch_generic(const AttentionArgs& args, Stream stream);
 // Joins the partial results of step.splits.

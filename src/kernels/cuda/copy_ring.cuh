@@ -68,20 +68,16 @@ class CopyRing {
     end();
   }
 
+  // Until the i-th stage of the first round is there; older devices do not wait.
+  __device__ void wait_for([[maybe_unused]] int stage) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    wait_until(barriers_ + 8 * stage, 0);
+#endif
+  }
   // The oldest stage, once it is there.
   __device__ int wait() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile(
-        "{\n"
-        ".reg .pred there;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 there, [%0], %1;\n"
-        "@there bra done;\n"
-        "bra again;\n"
-        "done:\n"
-        "}" ::"r"(barriers_ + 8 * next_),
-        "r"(phase_)
-        : "memory");
+    wait_until(barriers_ + 8 * next_, phase_);
 #else
     wait_for_copies<kAhead>();
     __syncwarp();
@@ -98,6 +94,20 @@ class CopyRing {
   }
 
  private:
+  static __device__ void wait_until(uint32_t barrier, uint32_t phase) {
+    asm volatile(
+        "{\n"
+        ".reg .pred there;\n"
+        "again:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 there, [%0], %1;\n"
+        "@there bra done;\n"
+        "bra again;\n"
+        "done:\n"
+        "}" ::"r"(barrier),
+        "r"(phase)
+        : "memory");
+  }
+
   uint32_t barriers_;
   int sent_ = 0;
   int next_ = 0;
@@ -119,6 +129,7 @@ class WeightRing {
     ring_.copy(memory_ + ring_.begin(bytes) * kBytes, from, bytes);
     ring_.end();
   }
+  __device__ void wait_for(int stage) const { ring_.wait_for(stage); }
   __device__ const std::byte* wait() const { return memory_ + ring_.wait() * kBytes; }
   __device__ void release() { ring_.release(); }
 

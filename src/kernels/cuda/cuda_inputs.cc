@@ -77,6 +77,7 @@ void Producer::run(Stream stream) {
   if (kind == Kind::kActivation) {
     activate(activation.activation, activation.gate, activation.up, activation.out, count, stream);
   }
+  if (kind == Kind::kJoin) launch_join(join, stream);
   kind = Kind::kNone;
 }
 
@@ -148,6 +149,7 @@ bool Inputs::fuses(const Entry& entry) const {
   if (entry.form == InputForm::kF32 || entry.order != nullptr || !can_fuse(cols_)) return false;
   const bool has_codes = entry.form == InputForm::kE4m3 || is_codes(entry.form);
   if (has_codes ? !can_fuse_rounding(entry.quant) : entry.quant.rounds()) return false;
+  if (producer_.kind == Producer::Kind::kJoin) return can_fuse_join(producer_.join, entry.quant);
   return producer_.kind != Producer::Kind::kNorm || can_fuse_norm(producer_.norm);
 }
 
@@ -158,6 +160,9 @@ void Inputs::pack(const PackedRows& out, const InputRows& in, Stream stream) {
       break;
     case Producer::Kind::kActivation:
       activate_and_pack(producer_.activation, tokens_, cols_, out, stream);
+      break;
+    case Producer::Kind::kJoin:
+      join_and_pack(producer_.join, out, stream);
       break;
     case Producer::Kind::kNone:
       pack_rows(in.x, tokens_, cols_, out, stream);

@@ -45,14 +45,18 @@ struct PreparedInput {
 
 // The op whose result an input is, where it has not run yet: it is done together with the packing.
 struct Producer {
-  enum class Kind : uint8_t { kNone, kNorm, kActivation };
+  enum class Kind : uint8_t { kNone, kNorm, kActivation, kJoin };
   Kind kind = Kind::kNone;
   NormRows norm{};
   ActivationRows activation{};
   int64_t count = 0;  // numbers of an activation
+  AttentionStep join{};
 
   bool is_pending() const { return kind != Kind::kNone; }
-  const float* out() const { return kind == Kind::kNorm ? norm.y : activation.out; }
+  const float* out() const {
+    if (kind == Kind::kJoin) return join.args.out;
+    return kind == Kind::kNorm ? norm.y : activation.out;
+  }
   // By itself.
   void run(Stream stream);
 };

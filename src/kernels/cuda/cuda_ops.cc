@@ -272,7 +272,7 @@ void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs)
     const std::span<const LinearOutput> group =
         outputs.subspan(first, count_together(outputs.subspan(first)));
     const Weight& weight = weight_of(*group.front().linear);
-    if (!is_batch_invariant_ && takes_rows_sm90(weight.facts, inputs.tokens())) {
+    if (!is_batch_invariant_ && takes_rows_sm90(group, inputs.tokens())) {
       const Result<bool> is_done = run_rows_sm90(inputs, group, stream_);
       keep(is_done.status());
       if (!status_.is_ok()) return;
@@ -291,9 +291,34 @@ void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs)
         continue;
       }
     }
-    keep(run_narrow(inputs, group));
-    first += group.size();
+    const Result<size_t> together = run_pair(inputs, outputs.subspan(first));
+    keep(together.status());
+    if (!status_.is_ok()) return;
+    if (*together == 0) keep(run_narrow(inputs, group));
+    first += *together == 0 ? group.size() : *together;
   }
+}
+
+Result<size_t> CudaOps::run_pair(Inputs& inputs, std::span<const LinearOutput> outputs) {
+  const size_t count = count_together(outputs);
+  if (inputs.tokens() != 1 || count == outputs.size()) return size_t{0};
+  const auto first = outputs.first(count);
+  const auto second = outputs.subspan(count, count_together(outputs.subspan(count)));
+  const Weight& weights = weight_of(*first.front().linear);
+  const Weight& others = weight_of(*second.front().linear);
+  const InputForm form = form_of(weights.facts);
+  if (!weights.facts.is_panels || !others.facts.is_panels || form != InputForm::kBytes256 ||
+      form_of(others.facts) != form || weights.order != others.order) {
+    return size_t{0};
+  }
+  INGOT_TRY(const PreparedInput x, inputs.get(form, weights, stream_));
+  INGOT_TRY(grow_zeros(linear_counters_, 2 * sizeof(uint32_t)));
+  LinearParts parts[2] = {parts_of(first, x), parts_of(second, x)};
+  for (size_t i = 0; i < 2; ++i)
+    parts[i].counters = reinterpret_cast<uint32_t*>(linear_counters_.data()) + i;
+  const bool is_done = linear_pair(weights.facts.packing, parts[0], others.facts.packing, parts[1],
+                                   x.bytes, stream_);
+  return is_done ? first.size() + second.size() : 0;
 }
 
 Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs) {
@@ -304,15 +329,16 @@ Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs
   const InputForm form = is_decoded ? decoded_form_of(first.facts) : form_of(first.facts);
   INGOT_TRY(const PreparedInput x, inputs.get(form, first, stream_));
   LinearParts parts = parts_of(outputs, x);
+  const LinearScratch scratch =
+      is_decoded ? linear_scratch(parts, x.floats.tokens) : LinearScratch{0, sizeof(uint32_t)};
+  INGOT_TRY(grow(linear_partials_, scratch.partials));
+  INGOT_TRY(grow_zeros(linear_counters_, scratch.counters));
+  parts.partials = reinterpret_cast<float*>(linear_partials_.data());
+  parts.counters = reinterpret_cast<uint32_t*>(linear_counters_.data());
   if (is_decoded && form != InputForm::kF16) {
     if (!linear_warpgroups(first.facts.packing, parts, x.floats, stream_))
       return Status::internal("the GPU's driver cannot map a linear layer's inputs");
   } else if (is_decoded) {
-    const LinearScratch scratch = linear_scratch(parts, x.floats.tokens);
-    INGOT_TRY(grow(linear_partials_, scratch.partials));
-    INGOT_TRY(grow_zeros(linear_counters_, scratch.counters));
-    parts.partials = reinterpret_cast<float*>(linear_partials_.data());
-    parts.counters = reinterpret_cast<uint32_t*>(linear_counters_.data());
     linear_decoded(first.facts.packing, parts, x.floats, stream_);
   } else if (first.facts.is_panels) {
     linear_panels(first.facts.packing, parts, x.bytes, stream_);
@@ -377,13 +403,12 @@ void CudaOps::attend(const AttendOp& op) {
   const auto heads = static_cast<int32_t>(op.heads);
   const auto kv_heads = static_cast<int32_t>(shape.kv_heads);
   const auto value_dim = static_cast<int32_t>(shape.value_dim);
-  keep(grow(attention_scratch_, static_cast<size_t>(attention_scratch_bytes(
-                                    sequences.rows, heads, value_dim, sequences.longest))));
-  keep(grow_zeros(attention_counters_,
-                  static_cast<size_t>(attention_counters(sequences, kv_heads)) * sizeof(uint32_t)));
-  if (!status_.is_ok()) return;
   const RopeRows rope = take_rotation(op);
   flush();
+  keep(grow(attention_scratch_, static_cast<size_t>(attention_scratch_bytes(
+                                    sequences.rows, heads, value_dim, sequences.longest))));
+  if (!status_.is_ok()) return;
+  AttentionStep left{};
   cuda::attend(
       {.kv = {.type = static_cast<KvType>(shape.type),
               .kv_heads = kv_heads,
@@ -406,9 +431,11 @@ void CudaOps::attend(const AttendOp& op) {
        .fresh = {op.k, shape.kv_heads * shape.key_dim, op.v, shape.kv_heads * shape.value_dim},
        .rope = rope,
        .scratch = attention_scratch_.data(),
-       .counters = reinterpret_cast<uint32_t*>(attention_counters_.data()),
        .is_batch_invariant = is_batch_invariant_},
-      stream_);
+      stream_, &left);
+  if (left.splits.values == nullptr) return;
+  producer_.kind = Producer::Kind::kJoin;
+  producer_.join = left;
 }
 
 void CudaOps::activate(Activation activation, const float* gate, const float* up, float* out,

@@ -71,6 +71,8 @@ class CudaOps final : public Ops {
   void normalize_rows(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim,
                       float* residual, const float* branch, float factor);
   Status run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs);
+  // The first two groups of weights in one launch; how many outputs that were, 0: it cannot be.
+  Result<size_t> run_pair(Inputs& inputs, std::span<const LinearOutput> outputs);
 
   // y += factor * x
   struct Sum {
@@ -113,7 +115,6 @@ class CudaOps final : public Ops {
   std::unordered_map<const float*, Memory> constants_;
   RowSampler sampler_;
   Memory attention_scratch_;
-  Memory attention_counters_;
   Memory linear_partials_;
   Memory linear_counters_;
   WideProducts wide_;

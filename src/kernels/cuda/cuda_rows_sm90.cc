@@ -11,25 +11,30 @@ namespace ingot::cuda {
 namespace {
 
 constexpr int64_t kLeastTokens = 9;
-// From more tokens on the library is as fast.
-constexpr int64_t kMostTokensHalves = 256;
-constexpr int64_t kMostTokensE4m3 = 256;
-constexpr int64_t kMostTokensInt8 = 256;
+// From more tokens on the library is faster: for one or two weights, and for three, which it
+// multiplies one after the other.
+struct MostTokens {
+  int64_t of_one;
+  int64_t of_three;
+};
+constexpr MostTokens kHalves = {0, 128};
+constexpr MostTokens kE4m3 = {64, 256};
+constexpr MostTokens kInt8 = {16, 256};
 
-// 0: it is not taken at all.
-int64_t most_tokens(const WeightFacts& weight) {
-  if (weight.is_panels) return 0;
+// Zeros: it is not taken at all.
+MostTokens most_tokens(const WeightFacts& weight) {
+  if (weight.is_panels) return {};
   switch (form_of(weight)) {
     case InputForm::kBF16:
-      return kMostTokensHalves;
+      return kHalves;
     case InputForm::kF16:  // e4m3 whose inputs stay as they are too
-      return weight.type == ElementType::kF16 ? kMostTokensHalves : 0;
+      return weight.type == ElementType::kF16 ? kHalves : MostTokens{};
     case InputForm::kE4m3:
-      return kMostTokensE4m3;
+      return kE4m3;
     case InputForm::kInt8:
-      return kMostTokensInt8;
+      return kInt8;
     default:
-      return 0;
+      return {};
   }
 }
 
@@ -45,8 +50,10 @@ InputForm form_of_all(std::span<const LinearOutput> outputs) {
 
 }  // namespace
 
-bool takes_rows_sm90(const WeightFacts& weight, int64_t tokens) {
-  return tokens >= kLeastTokens && tokens <= most_tokens(weight) && is_hopper();
+bool takes_rows_sm90(std::span<const LinearOutput> outputs, int64_t tokens) {
+  const MostTokens most = most_tokens(weight_of(*outputs.front().linear).facts);
+  return tokens >= kLeastTokens && tokens <= (outputs.size() < 3 ? most.of_one : most.of_three) &&
+         is_hopper();
 }
 
 Result<bool> run_rows_sm90(Inputs& inputs, std::span<const LinearOutput> outputs, Stream stream) {

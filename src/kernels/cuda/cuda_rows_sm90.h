@@ -14,8 +14,9 @@
 
 namespace ingot::cuda {
 
-bool takes_rows_sm90(const WeightFacts& weight, int64_t tokens);
-// Of weights that go together and are taken. False where the driver cannot map them.
+// Of weights that go together.
+bool takes_rows_sm90(std::span<const LinearOutput> outputs, int64_t tokens);
+// Where they are taken. False where the driver cannot map them.
 Result<bool> run_rows_sm90(Inputs& inputs, std::span<const LinearOutput> outputs, Stream stream);
 
 }  // namespace ingot::cuda

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The op in front of a linear layer and the packing of its result in one launch: a norm (with the
-// residual sum before it), or an activation function. The f32 result is written as well.
+// residual sum before it), an activation function, or joining the splits of attention. The f32
+// result is written as well.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/cuda/attention_paths.h"
 #include "kernels/cuda/inputs.h"
 #include "kernels/cuda/small_ops.h"
 #include "kernels/cuda/stream.h"
@@ -26,6 +28,9 @@ bool can_fuse_rounding(const InputQuant& quant);
 void normalize_and_pack(const NormRows& norm, const PackedRows& out, Stream stream);
 void activate_and_pack(const ActivationRows& rows, int64_t tokens, int64_t cols,
                        const PackedRows& out, Stream stream);
+// What attend() left, for the rows of its step.
+bool can_fuse_join(const AttentionStep& step, const InputQuant& quant);
+void join_and_pack(const AttentionStep& step, const PackedRows& out, Stream stream);
 // x as it is.
 void pack_rows(const float* x, int64_t tokens, int64_t cols, const PackedRows& out, Stream stream);
 

@@ -75,7 +75,8 @@ struct LinearParts {
   const float* shifts;  // [tokens] or null: times row_sums, taken off every output
   const float* row_sums[kMostParts];
   float* partials;     // linear_scratch() of it, for linear_decoded()
-  uint32_t* counters;  // and of zeros, which are zeros again afterwards
+  uint32_t* counters;  // and of zeros, which are zeros again afterwards; or null for all others,
+                       // else one: it lets them share work as it goes
 };
 
 // Bytes that linear_decoded() needs beside its inputs and outputs.
@@ -86,6 +87,10 @@ struct LinearScratch {
 LinearScratch linear_scratch(const LinearParts& parts, int32_t tokens);
 
 void linear_panels(Packing packing, const LinearParts& parts, const ByteInput& x, Stream stream);
+// Two of them in one launch, for one token: what the mixtures of k-quants have for q, k and v. The
+// second has a counter of its own. False: these two do not go together.
+bool linear_pair(Packing packing, const LinearParts& first, Packing second_packing,
+                 const LinearParts& second, const ByteInput& x, Stream stream);
 // The same weights, decoded to f16 on the way, by inputs in f16: faster for more than a few tokens.
 void linear_decoded(Packing packing, const LinearParts& parts, const FloatInput& x, Stream stream);
 // The same on Hopper (hopper.h); inputs with their columns in slot_order(). False: the driver

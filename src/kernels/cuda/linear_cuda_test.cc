@@ -89,6 +89,74 @@ TEST_F(LinearCuda, EveryLayoutGivesWhatTheProcessorGives) {
   }
 }
 
+// Most panels are then given out as they come, and again by the next launch.
+TEST_F(LinearCuda, ManyRowsGiveWhatTheProcessorGives) {
+  Random random(test_seed());
+  for (const Layout layout : {Layout::kQ4_0, Layout::kQ8_0, Layout::kQ4_K, Layout::kQ6_K}) {
+    for (const auto& [rows, cols] : {std::pair{24'005, 256}, std::pair{16'000, 2048}}) {
+      const std::vector<std::byte> bytes = random.weights(layout, rows * cols);
+      const TensorView view{layout, Shape{static_cast<uint64_t>(rows), static_cast<uint64_t>(cols)},
+                            bytes};
+      WeightMemory memory;
+      const Linear linear = *Linear::bind(view, {}, TargetSet::scalar_only(), memory, exec_);
+      const auto placed = test_device()->place(view, {}, {}, exec_);
+      ASSERT_TRUE(placed.is_ok()) << placed.status().message();
+      for (const int64_t tokens : {1, 3}) {
+        const std::vector<float> x = random.normals(tokens * cols);
+        const std::vector<float> wanted = on_cpu(linear, x, tokens);
+        const std::vector<float> first = on_gpu(*placed, x, tokens);
+        EXPECT_LE(distance(first, wanted), limit_for(tokens, true)) << info(layout).name;
+        EXPECT_EQ(on_gpu(*placed, x, tokens), first) << info(layout).name;
+      }
+    }
+  }
+}
+
+// q and k of one packing and v of another go together where there is one token.
+TEST_F(LinearCuda, WeightsOfTwoPackingsGiveWhatEachGives) {
+  Random random(test_seed());
+  struct Pair {
+    Layout first;
+    Layout second;
+  };
+  for (const auto& [first, second] :
+       {Pair{Layout::kQ4_K, Layout::kQ6_K}, Pair{Layout::kQ5_K, Layout::kQ6_K},
+        Pair{Layout::kQ4_K, Layout::kQ5_K}, Pair{Layout::kQ3_K, Layout::kQ5_K},
+        Pair{Layout::kQ3_K, Layout::kQ4_K}, Pair{Layout::kQ2_K, Layout::kQ4_K},
+        Pair{Layout::kQ2_K, Layout::kQ3_K}, Pair{Layout::kQ6_K, Layout::kQ4_K}}) {
+    for (const auto& [rows, cols] : {std::pair{40, 768}, std::pair{9000, 512}}) {
+      const std::vector<float> x = random.normals(cols);
+      std::array<std::shared_ptr<const DeviceWeight>, 3> placed;
+      std::array<std::vector<float>, 3> alone;
+      std::array<Linear, 3> linears;
+      std::array<LinearOutput, 3> outputs;
+      const std::array heights{static_cast<int64_t>(rows), int64_t{24}, int64_t{rows / 4 + 3}};
+      for (size_t i = 0; i < 3; ++i) {
+        const Layout layout = i == 2 ? second : first;
+        const std::vector<std::byte> bytes = random.weights(layout, heights[i] * cols);
+        const TensorView view{
+            layout, Shape{static_cast<uint64_t>(heights[i]), static_cast<uint64_t>(cols)}, bytes};
+        placed[i] = *test_device()->place(view, {}, {}, exec_);
+        alone[i] = on_gpu(placed[i], x, 1);
+        linears[i] = Linear::placed(placed[i]);
+      }
+      ops_->begin({});
+      float* own_x = ops_->buffer(Buffer::kNormed, cols);
+      ops_->write(own_x, x);
+      constexpr std::array kBuffers{Buffer::kGate, Buffer::kUp, Buffer::kBranch};
+      for (size_t i = 0; i < 3; ++i)
+        outputs[i] = {&linears[i], ops_->buffer(kBuffers[i], heights[i]), heights[i]};
+      ops_->set_input(InputSlot::kBranch, own_x, 1, cols);
+      ops_->run_linears(InputSlot::kBranch, outputs);
+      for (size_t i = 0; i < 3; ++i) {
+        std::vector<float> y(static_cast<size_t>(heights[i]));
+        ASSERT_TRUE(ops_->read(outputs[i].y, y).is_ok());
+        EXPECT_EQ(y, alone[i]) << info(first).name << " and " << info(second).name << ", " << i;
+      }
+    }
+  }
+}
+
 TEST_F(LinearCuda, ManyTokensAreMultipliedByTheWeightsOwnNumbers) {
   Random random(test_seed());
   for (const Layout layout : kLayouts) {
@@ -189,7 +257,9 @@ TEST_F(LinearCuda, InputsAreRoundedAsACheckpointSays) {
       ASSERT_TRUE(linear.is_ok()) << linear.status().message();
       const auto placed = test_device()->place(quant.tensor, {}, {}, exec_);
       ASSERT_TRUE(placed.is_ok()) << placed.status().message();
-      EXPECT_LE(distance(on_gpu(*placed, x, tokens), on_cpu(*linear, x, tokens)), 1e-3)
+      // Tensor cores of Hopper keep 13 bits of sums of e4m3.
+      const double limit = packing == Packing::kF8 && tokens > 8 ? 0.02 : 1e-3;
+      EXPECT_LE(distance(on_gpu(*placed, x, tokens), on_cpu(*linear, x, tokens)), limit)
           << info(packing).name << " kind " << static_cast<int>(input.kind) << " block "
           << input.block << " by " << tokens;
     }

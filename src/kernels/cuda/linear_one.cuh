@@ -185,25 +185,28 @@ __device__ inline void add_whole(const std::byte* block,
   }
 }
 
+// All of some weights, by the blocks of threads that share them.
 template <Packing kPacking>
-__global__ void __launch_bounds__(32 * kPanelWarps)
-    linear_one_kernel(const __grid_constant__ LinearParts parts,
-                      const __grid_constant__ ByteInput x) {
+__device__ inline void multiply_all(const LinearParts& parts, const ByteInput& x,
+                                    const BlockShare& share) {
   using Facts = PackingFacts<kPacking>;
+  using Fetch = PanelFetch<kPacking>;
   extern __shared__ uint4 stages[];
-  __shared__ typename PanelFetch<kPacking>::Barriers barriers;
+  __shared__ typename Fetch::Barriers barriers;
+  __shared__ typename Fetch::Turns::Drawn drawn;
   __shared__ float sums[2][kPanelWarps][kPanelRows];
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const int g = lane / 4;
   const int t = lane % 4;
-  const auto distance = static_cast<int>(gridDim.x);
-  PanelFetch<kPacking> weights(parts, blockIdx.x, distance, stages, barriers);
+  typename Fetch::Turns turns = Fetch::turns(parts, share, drawn);
+  Fetch weights(parts, turns, stages, barriers);
   const int runs = weights.runs();
   wait_for_inputs();
 
-  int round = 0;
-  for (int panel = blockIdx.x; panel < weights.panels(); panel += distance, ++round) {
+  int panel = turns.at(0);
+  for (int round = 0; panel < turns.count(); ++round) {
+    turns.begin_round(round);
     float total = 0;
     for (int block = warp; block < weights.blocks(); block += kPanelWarps) {
       OneInput<Facts> in;
@@ -217,7 +220,8 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
       }
       weights.go_on();
     }
-    if (panel + distance >= weights.panels()) let_next_begin();
+    const int next = turns.at(round + 1);
+    if (next >= turns.count()) let_next_begin();
     // Two sets of sums: a warp that writes one is done with it before all meet for the one after
     // the next.
     float(&set)[kPanelWarps][kPanelRows] = sums[round % 2];
@@ -231,7 +235,15 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
         sum += set[w][lane];
       write_output(parts, place, lane, 0, sum);
     }
+    panel = next;
   }
+}
+
+template <Packing kPacking>
+__global__ void __launch_bounds__(32 * kPanelWarps)
+    linear_one_kernel(const __grid_constant__ LinearParts parts,
+                      const __grid_constant__ ByteInput x) {
+  multiply_all<kPacking>(parts, x, share_of_grid());
 }
 
 template <Packing kPacking>

@@ -27,12 +27,14 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
     linear_panels_kernel(const __grid_constant__ LinearParts parts,
                          const __grid_constant__ ByteInput x) {
   using Facts = PackingFacts<kPacking>;
+  using Fetch = PanelFetch<kPacking>;
   extern __shared__ uint4 stages[];
-  __shared__ typename PanelFetch<kPacking>::Barriers barriers;
+  __shared__ typename Fetch::Barriers barriers;
+  __shared__ typename Fetch::Turns::Drawn drawn;
   __shared__ WarpSums<1, kPanelWarps> sums;
   const int warp = threadIdx.x / 32;
-  const auto distance = static_cast<int>(gridDim.x);
-  PanelFetch<kPacking> weights(parts, blockIdx.x, distance, stages, barriers);
+  typename Fetch::Turns turns = Fetch::turns(parts, share_of_grid(), drawn);
+  Fetch weights(parts, turns, stages, barriers);
   const auto tile = static_cast<int64_t>(blockIdx.y);
   constexpr int kSums = Facts::kInHalves ? 2 : 1;
   const int8_t* codes = x.codes + tile * x.runs * 256;
@@ -40,7 +42,9 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
   const int16_t* code_sums = (Facts::kInHalves ? x.sums16 : x.sums32) + tile * x.runs * kSums * 8;
   wait_for_inputs();
 
-  for (int panel = blockIdx.x; panel < weights.panels(); panel += distance) {
+  int panel = turns.at(0);
+  for (int round = 0; panel < turns.count(); ++round) {
+    turns.begin_round(round);
     float total[1][4] = {};
     for (int block = warp; block < weights.blocks(); block += kPanelWarps) {
       const TileInput in = tile_input<Facts>(codes, scales, code_sums, block);
@@ -53,12 +57,14 @@ __global__ void __launch_bounds__(32 * kPanelWarps)
       }
       weights.go_on();
     }
-    if (panel + distance >= weights.panels()) let_next_begin();
+    const int next = turns.at(round + 1);
+    if (next >= turns.count()) let_next_begin();
     sums.put(total);
     __syncthreads();
     sums.write(parts, find_tile(parts, panel, kRowsOfTile), static_cast<int>(tile) * kTileTokens,
                x.tokens);
     __syncthreads();
+    panel = next;
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel of weights in rows: tiles of 16 rows by 8 * kTiles tokens on tensor cores, lanes as in
-// mma_int8.cuh. A block of threads has every gridDim-th tile; its warps take 128 columns in turn,
-// and their sums are added in the order of warps, whatever the number of tokens is.
+// mma_int8.cuh. A block of threads takes tile after tile, its warps 128 columns in turn, and their
+// sums are added in the order of warps, whatever the number of tokens is.
 #pragma once
 
 #include "kernels/cuda/row_fetch.cuh"
@@ -88,18 +88,22 @@ __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
   extern __shared__ uint4 stages[];
   __shared__ WarpSums<kTiles, kRowWarps, Sum> sums[2];
   const int warp = threadIdx.x / 32;
+  __shared__ typename Fetch::Turns::Drawn drawn;
   const int token_tiles = kTiles == 1 ? 1 : tiles_of(x.tokens, 8 * kTiles);
-  Fetch weights(parts, tiles, token_tiles, stages);
+  typename Fetch::Turns turns(share_of_grid(), tiles, Fetch::ahead(parts.cols), parts.counters,
+                              drawn);
+  Fetch weights(parts, turns, token_tiles, stages);
   const int chunks = weights.chunks();
-  TilePlace place = weights.place(static_cast<int>(blockIdx.x));
+  int tile = turns.at(0);
+  TilePlace place = weights.place(tile);
   const int own_row = static_cast<int>(threadIdx.x) % kRowsOfTile;  // whose sums it writes
   float row_scale = Facts::kScalesSums ? row_scale_of(parts, place, own_row) : 1.0f;
   wait_for_inputs();
   if (Facts::kScalesSums && x.scales != nullptr && static_cast<int>(threadIdx.x) < x.tokens)
     asm volatile("prefetch.global.L1 [%0];" ::"l"(x.scales + threadIdx.x));
 
-  int round = 0;
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++round) {
+  for (int round = 0; tile < tiles; ++round) {
+    turns.begin_round(round);
     const int first_token = kTiles == 1 ? 0 : tile % token_tiles * 8 * kTiles;
     Sum total[kTiles][4] = {};
     RowInputs<Facts> inputs(x, first_token, warp);
@@ -135,7 +139,8 @@ __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
     set.each(first_token, x.tokens, round % kRowWarps, [&](int row, int token, Sum sum) {
       Facts::write(parts, x, place, row, row_scale, token, sum);
     });
-    place = weights.place(tile + static_cast<int>(gridDim.x));
+    tile = turns.at(round + 1);
+    place = weights.place(tile);
     if constexpr (Facts::kScalesSums) row_scale = row_scale_of(parts, place, own_row);
   }
 }

@@ -10,10 +10,12 @@ namespace {
 
 class LinearRowsCuda : public RowsOnGpu {};
 
-// Rows that fill no tile, columns that fill no chunk, and more tiles than are under way at once.
+// Rows that fill no tile, columns that fill no chunk, more tiles than are under way at once, and so
+// many that most are given out as they come.
 TEST_F(LinearRowsCuda, AnyNumberOfTokensGivesTheSameBits) {
-  for (const auto& [rows, cols] : {std::pair{5, 192}, std::pair{50, 320}, std::pair{300, 1088},
-                                   std::pair{131, 4160}, std::pair{5003, 704}}) {
+  for (const auto& [rows, cols] :
+       {std::pair{5, 192}, std::pair{50, 320}, std::pair{300, 1088}, std::pair{131, 4160},
+        std::pair{5003, 704}, std::pair{30011, 256}}) {
     constexpr int64_t kTokens = 8;
     const std::vector<float> x = random_.normals(kTokens * cols);
     for (const Case& one : cases(rows, x, kTokens)) {
@@ -84,7 +86,8 @@ TEST_F(LinearRowsCuda, WeightsThatGoTogetherGiveWhatEachGives) {
         ASSERT_TRUE(status.is_ok()) << status.message();
       }
       for (size_t i = 0; i < 3; ++i)
-        EXPECT_EQ(together[i], on_gpu(weights[i][kind].placed, x, tokens)) << weights[i][kind].name;
+        EXPECT_EQ(together[i], on_gpu(weights[i][kind].placed, x, tokens, 3))
+            << weights[i][kind].name;
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights in rows by 9 to 256 tokens, which Hopper has a kernel of its own for: what the processor
-// gives, for tiles of rows, tokens and columns that are full and that are not.
+// gives, for tiles of rows, tokens and columns that are full and that are not. Three weights at a
+// time: those it takes for the most tokens.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/cuda_device.h"
@@ -23,7 +24,7 @@ class LinearRowsSm90Cuda : public RowsOnGpu {
     for (const Case& one : cases(rows, x, most)) {
       ASSERT_NE(one.placed, nullptr);
       for (const int64_t tokens : counts) {
-        EXPECT_LE(distance(on_gpu(one.placed, first_rows(x, tokens, cols), tokens),
+        EXPECT_LE(distance(on_gpu(one.placed, first_rows(x, tokens, cols), tokens, 3),
                            first_rows(one.wanted, tokens, rows)),
                   one.has_e4m3_inputs ? kE4m3Limit : kLimit)
             << one.name << " [" << rows << ", " << cols << "] by " << tokens;
@@ -53,14 +54,14 @@ TEST_F(LinearRowsSm90Cuda, AnyNumberOfRowsDoes) {
   compare(17003, 192, {16, 33, 70});
 }
 
-// One weight at a time, so that tiles of rows are odd and a cluster has one too many.
+// Tiles of rows are odd, so that a cluster has one too many.
 TEST_F(LinearRowsSm90Cuda, OutputsOfAnyStrideAreWritten) {
   constexpr int64_t kCols = 192;
   for (const auto& [rows, tokens] : {std::pair{132, 20}, std::pair{17004, 40}}) {
     const std::vector<float> x = random_.normals(tokens * kCols);
     for (const Case& one : cases(rows, x, tokens)) {
       ASSERT_NE(one.placed, nullptr);
-      const std::vector<float> dense = on_gpu(one.placed, x, tokens);
+      const std::vector<float> dense = on_gpu(one.placed, x, tokens, 3);
       const Linear linear = Linear::placed(one.placed);
       for (const int64_t stride : {rows + 1, rows + 4}) {
         ops_->begin({});
@@ -69,7 +70,7 @@ TEST_F(LinearRowsSm90Cuda, OutputsOfAnyStrideAreWritten) {
         ops_->write(own_x, x);
         ops_->write(y, std::vector<float>(static_cast<size_t>(tokens * stride), 7));
         ops_->set_input(InputSlot::kBranch, own_x, tokens, kCols);
-        const std::array outputs{LinearOutput{&linear, y, stride}};
+        const std::vector<LinearOutput> outputs(3, {&linear, y, stride});
         ops_->run_linears(InputSlot::kBranch, outputs);
         std::vector<float> written(static_cast<size_t>(tokens * stride));
         ASSERT_TRUE(ops_->read(y, written).is_ok());

@@ -9,6 +9,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/linear_tiles.cuh"
 #include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/turns.cuh"
 
 namespace ingot::cuda {
 
@@ -35,20 +36,30 @@ class RowFetch {
   static constexpr int kWarpBytes = kStages * (kStageBytes + kScaleBytes);
   static constexpr size_t kSharedBytes = size_t{kRowWarps} * kWarpBytes;
 
-  // `tiles` in all: every tile of rows comes `repeats` times, for one tile of tokens each.
-  __device__ RowFetch(const LinearParts& parts, int tiles, int repeats, uint4* memory)
+  using Turns = cuda::Turns<true>;
+  // How many tiles ahead a warp may look.
+  static __device__ int ahead(int64_t cols) {
+    const auto each = static_cast<int>(cols / (kRowWarps * kRowChunk));
+    return 1 + kStages / (each < 1 ? 1 : each);
+  }
+
+  // Every tile of rows comes `repeats` times, for one tile of tokens each.
+  __device__ RowFetch(const LinearParts& parts, const Turns& turns, int repeats, uint4* memory)
       : parts_(parts),
+        turns_(turns),
         repeats_(repeats),
         cols_(static_cast<int>(parts.cols)),
-        tiles_(tiles),
         memory_(shared_address(memory) + warp() * kWarpBytes + lane() * 16),
         scales_(shared_address(memory) + warp() * kWarpBytes + kStages * kStageBytes +
                 lane() / 4 * 4),
-        tile_(warp() < chunks() ? static_cast<int>(blockIdx.x) : tiles) {
+        has_tiles_(warp() < chunks()) {
     find_rows();
+    // One after the other: see PanelFetch.
 #pragma unroll 1
-    for (int i = 0; i < kStages; ++i)
+    for (int i = 0; i < kStages; ++i) {
+      wait_for_copies<0>();
       fetch();
+    }
   }
 
   __device__ int chunks() const {
@@ -106,8 +117,10 @@ class RowFetch {
   // Those of the tile to be sent for next, from this warp's first chunk on. When there is none the
   // next kernel may take the place of blocks of threads that end.
   __device__ void find_rows() {
-    if (tile_ >= tiles_) return let_next_begin();
-    const TilePlace at = place(tile_);
+    const int tile = turns_.at(round_);
+    has_tiles_ = has_tiles_ && tile < turns_.count();
+    if (!has_tiles_) return let_next_begin();
+    const TilePlace at = place(tile);
     const LinearPart& part = parts_.part[at.part];
     const int first = at.tile * kRowsOfTile;
     first_col_ = warp() * kRowChunk;
@@ -127,7 +140,7 @@ class RowFetch {
   }
 
   __device__ void fetch() {
-    if (tile_ < tiles_) {
+    if (has_tiles_) {
       const uint32_t to = memory_ + stage_ * kStageBytes;
 #pragma unroll
       for (int i = 0; i < kPieces; ++i) {
@@ -145,7 +158,7 @@ class RowFetch {
       rows_[1] += kStep * Facts::kElementBytes;
       first_col_ += kStep;
       if (first_col_ >= cols_) {
-        tile_ += static_cast<int>(gridDim.x);
+        ++round_;
         find_rows();
       }
     }
@@ -154,14 +167,15 @@ class RowFetch {
   }
 
   const LinearParts& parts_;
+  const Turns& turns_;
   int repeats_;
   int cols_;
-  int tiles_;
   uint32_t memory_;  // this lane's of this warp's stages: [stage][row, piece][lane] of 16 bytes
   uint32_t scales_;  // of row g, of this warp's: [stage][row]
   int stage_ = 0;
   // What is to be sent for next.
-  int tile_;
+  bool has_tiles_;  // there is something
+  int round_ = 0;
   int first_col_ = 0;  // of the chunk
   const std::byte* rows_[2] = {};
   const float* row_scales_ = nullptr;

@@ -18,6 +18,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/cuda/attention.h"
+#include "kernels/cuda/fused_inputs.h"
 #include "kernels/cuda/tensor_map.h"
 #include "kernels/test_random.h"
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -44,9 +43,10 @@ class LinearOnGpu : public ::testing::Test {
     return y;
   }
 
-  // Two weights in one call, so that parts of a launch are tried too; the second's result.
+  // The weight twice in one call, or more often, so that parts of a launch are tried too; the
+  // second's result.
   std::vector<float> on_gpu(const std::shared_ptr<const DeviceWeight>& weight,
-                            const std::vector<float>& x, int64_t tokens) {
+                            const std::vector<float>& x, int64_t tokens, size_t times = 2) {
     const Linear linear = Linear::placed(weight);
     ops_->begin({});
     float* own_x = ops_->buffer(Buffer::kNormed, std::ssize(x));
@@ -56,8 +56,8 @@ class LinearOnGpu : public ::testing::Test {
     ops_->write(own_x, x);
     ops_->write(second, y);
     ops_->set_input(InputSlot::kBranch, own_x, tokens, linear.cols());
-    const std::array outputs{LinearOutput{&linear, first, linear.rows()},
-                             LinearOutput{&linear, second, linear.rows()}};
+    std::vector<LinearOutput> outputs(times, {&linear, first, linear.rows()});
+    outputs[1].y = second;
     ops_->run_linears(InputSlot::kBranch, outputs);
     const Status status = ops_->read(second, y);
     EXPECT_TRUE(status.is_ok()) << status.message();
