@@ -11,12 +11,12 @@ using testing::HasSubstr;
 using testing::Not;
 
 const OllamaModel& default_model() {
-  static const OllamaModel kModel = [] {
+  static const OllamaModel kDefault = [] {
     ModelOptions options;
     options.checks_tensors = false;
     return ollama_model(load_model("default", options).value(), "default", 512, {});
   }();
-  return kModel;
+  return kDefault;
 }
 
 class OllamaModels : public testing::Test {
