@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "cuda_chain.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/paged_kv.h"
 
@@ -23,11 +24,6 @@ constexpr int32_t kKvHeads = 8;
 constexpr int32_t kDim = 128;
 constexpr int32_t kPageTokens = 16;
 
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  fmt::print(stderr, "CUDA: {}\n", cudaGetErrorString(error));
-  std::exit(1);
-}
 class DeviceMemory {
  public:
   explicit DeviceMemory(size_t bytes) { check(cudaMalloc(&data_, std::max<size_t>(bytes, 16))); }
@@ -151,36 +147,12 @@ double seconds(const Work& work) {
     }
   }
 
-  cudaGraph_t graph{};
-  cudaGraphExec_t chain{};
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  for (int32_t layer = 0; layer < layers; ++layer) {
+  const double each = seconds_of_link(layers, stream, [&](int layer) {
     args.kv.data = cache.as<std::byte>() + layer * layer_bytes;
     cuda::attend(args, stream);
-  }
-  check(cudaStreamEndCapture(stream, &graph));
-  check(cudaGraphInstantiate(&chain, graph, 0));
-  cudaEvent_t begin{};
-  cudaEvent_t end{};
-  check(cudaEventCreate(&begin));
-  check(cudaEventCreate(&end));
-  std::vector<float> times;
-  for (int round = 0; round < 12; ++round) {
-    check(cudaEventRecord(begin, stream));
-    check(cudaGraphLaunch(chain, stream));
-    check(cudaEventRecord(end, stream));
-    check(cudaEventSynchronize(end));
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (round >= 2) times.push_back(milliseconds);
-  }
-  std::ranges::sort(times);
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  cudaGraphExecDestroy(chain);
-  cudaGraphDestroy(graph);
+  });
   cudaStreamDestroy(stream);
-  return static_cast<double>(times[times.size() / 2]) * 1e-3 / layers;
+  return each;
 }
 
 int run(double terabytes) {

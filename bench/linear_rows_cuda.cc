@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cuda_chain.h"
 #include "kernels/cuda/hopper.h"
 #include "kernels/cuda/linear.h"
 #include "kernels/cuda/matmul_library.h"
@@ -27,12 +28,6 @@ using cuda::ElementType;
 using cuda::ProductScales;
 
 constexpr int64_t kMostTokens = 256;
-
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  fmt::print(stderr, "CUDA: {}\n", cudaGetErrorString(error));
-  std::exit(1);
-}
 
 // Of random bytes: a device that multiplies zeros runs faster than it does otherwise.
 class RandomMemory {
@@ -73,7 +68,7 @@ struct Kind {
   ProductScales scales;
 };
 
-// Seconds of one link: the median of several runs of a chain. False of a link: it was refused.
+// Seconds of one link, 0 where it was refused.
 double seconds(int links, const std::function<bool(int, cudaStream_t)>& link) {
   cudaStream_t stream{};
   check(cudaStreamCreate(&stream));
@@ -82,34 +77,9 @@ double seconds(int links, const std::function<bool(int, cudaStream_t)>& link) {
     return 0;
   }
   check(cudaStreamSynchronize(stream));
-  cudaGraph_t graph{};
-  cudaGraphExec_t chain{};
-  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  for (int i = 0; i < links; ++i)
-    link(i, stream);
-  check(cudaStreamEndCapture(stream, &graph));
-  check(cudaGraphInstantiate(&chain, graph, 0));
-  cudaEvent_t begin{};
-  cudaEvent_t end{};
-  check(cudaEventCreate(&begin));
-  check(cudaEventCreate(&end));
-  std::vector<float> times;
-  for (int round = 0; round < 12; ++round) {
-    check(cudaEventRecord(begin, stream));
-    check(cudaGraphLaunch(chain, stream));
-    check(cudaEventRecord(end, stream));
-    check(cudaEventSynchronize(end));
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (round >= 2) times.push_back(milliseconds);
-  }
-  std::ranges::sort(times);
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  cudaGraphExecDestroy(chain);
-  cudaGraphDestroy(graph);
+  const double each = seconds_of_link(links, stream, [&](int i) { link(i, stream); });
   cudaStreamDestroy(stream);
-  return static_cast<double>(times[times.size() / 2]) * 1e-3 / links;
+  return each;
 }
 
 class LayerBench {

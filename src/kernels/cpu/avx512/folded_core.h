@@ -112,10 +112,10 @@ struct FoldedCore {
   }
   static __m512 finish_block(__m512 sum, __m512i total, __m512i min_sum, __m512 scale,
                              __m512 min_scale, float x_scale) {
+    if constexpr (kHasMin)
+      return Plain::finish_block(sum, total, min_sum, scale, min_scale, x_scale);
     const __m512 xs = _mm512_set1_ps(x_scale);
-    sum = _mm512_fmadd_ps(_mm512_mul_ps(scale, xs), _mm512_cvtepi32_ps(total), sum);
-    if constexpr (!kHasMin) return sum;
-    return _mm512_fnmadd_ps(_mm512_mul_ps(min_scale, xs), _mm512_cvtepi32_ps(min_sum), sum);
+    return _mm512_fmadd_ps(_mm512_mul_ps(scale, xs), _mm512_cvtepi32_ps(total), sum);
   }
 
   template <int64_t Tokens>
