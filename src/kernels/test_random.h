@@ -87,7 +87,7 @@ class Random {
       if (!std::isfinite(value)) return false;
       largest = std::max(largest, std::fabs(value));
     }
-    return largest < 1e3F && (largest > 1e-3F || info(layout).block_elements == 1);
+    return largest < 1e2F && (largest > 1e-3F || info(layout).block_elements == 1);
   }
 
   std::mt19937_64 engine_;

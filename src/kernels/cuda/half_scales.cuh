@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Codes of a panel decoded to f16 in registers: weight = (code - offset) * scale + min. Where
 // scales are not f16 in the first place, weights are taken kUnit times larger, so that scales of
-// small weights do not become denormal.
+// small weights do not become denormal; minimums up to 65504 / kUnit can be told.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -43,7 +43,7 @@ struct DecodeFacts : PackingFacts<kPacking> {
   static constexpr bool kHasHalves =
       Facts::kInfo.form == ScaleForm::kHalves || Facts::kInfo.form == ScaleForm::kHalvesAndMins;
   static constexpr float kUnit =
-      kHasHalves || Facts::kInfo.form == ScaleForm::kPairs ? 1.0f : 64.0f;
+      kHasHalves || Facts::kInfo.form == ScaleForm::kPairs ? 1.0f : 16.0f;
   // Levels are signed bytes, which are shifted to be read as codes.
   static constexpr float kOffset = 1024.0f + (Facts::kHasLevels ? 128.0f : Facts::kInfo.offset);
 };

@@ -147,6 +147,7 @@ class Warpgroups {
       wait_for_phase(full(i), parity(i));
       clear_missing(i);
       add_block(i, total);
+      __syncwarp();  // all lanes have read it
       if (lane_ == 0) arrive(used(i));
     }
     let_next_begin();
