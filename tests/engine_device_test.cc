@@ -178,5 +178,26 @@ TEST(Engine, WhoIsToldLateAndPausedHearsAllThereIs) {
   EXPECT_EQ(heard->ids[0].size(), 20U);
 }
 
+// The next step has begun with a token that was none: it is dropped, and the host looks.
+TEST(Engine, WhoseNextTokenADeviceCannotSayIsAskedOnTheHost) {
+  EngineOptions options = small_options();
+  options.tells_late = options.runs_ahead = true;
+  auto core = *EngineCore::create(tiny_model(), options);
+  const auto none = std::make_shared<Heard>();
+  const auto other = std::make_shared<Heard>();
+  EngineRequest request = request_of({1, 20, 30}, 20);
+  request.sampling.allowed_token_ids = {5};
+  request.sampling.bad_words = {{5}};
+  ASSERT_TRUE(core->add(1, request, none, Instant(0)).is_ok());
+  ASSERT_TRUE(core->add(2, request_of({1, 20, 31}, 20), other, Instant(0)).is_ok());
+  for (int64_t step = 1; core->has_work(); ++step)
+    core->step(Instant(step));
+  ASSERT_TRUE(none->end.has_value() && other->end.has_value());
+  EXPECT_EQ(none->end->code(), StatusCode::kInvalidArgument) << none->end->message();
+  EXPECT_TRUE(other->end->is_ok());
+  EXPECT_EQ(other->ids[0].size(), 20U);
+  EXPECT_GT(core->stats().steps_ahead, 10);
+}
+
 }  // namespace
 }  // namespace ingot

@@ -90,6 +90,7 @@ class Trial {
   }
   int64_t preemptions() const { return core_->stats().scheduler.preemptions; }
   int64_t embeddings() const { return embeddings_; }
+  int64_t steps_ahead() const { return core_->stats().steps_ahead; }
   int64_t reused() const { return core_->stats().scheduler.reused_tokens; }
 
  private:
@@ -113,6 +114,8 @@ class Trial {
     options.has_prefix_cache = chance(0.8);
     if (chance(0.3)) options.host_cache_bytes = 1 << 22;
     options.tells_late = chance(0.5);
+    options.runs_ahead = chance(0.5);
+    is_plain_ = options.runs_ahead && chance(0.7);
     // From as little as will do for one sequence to plenty.
     options.kv_cache_memory = uint64_t{1} << 14;
     auto core = EngineCore::create(model_, options);
@@ -153,6 +156,14 @@ class Trial {
       request.sampling.seed = random_();
       request.sampling.eos_ids = {static_cast<TokenId>(below(vocab))};
       request.sampling.logprobs = static_cast<int32_t>(vocab);
+      if (is_plain_) {
+        request.n = 1;
+        request.sampling.repetition_penalty = chance(0.98) ? 1.0F : 1.2F;
+        request.sampling.mirostat = 0;
+        request.sampling.logprobs = kMostDeviceLogprobs;
+        requests_.push_back(std::move(request));
+        continue;
+      }
       if (chance(0.2)) request.sampling.prompt_logprobs = static_cast<int32_t>(vocab);
       if (chance(0.2)) {
         request.pooling = chance(0.7) ? Pooling::kMean : Pooling::kLast;
@@ -295,6 +306,7 @@ class Trial {
   std::vector<Heard> heard_;
   std::set<RequestId> paused_;
   bool pauses_ = false;
+  bool is_plain_ = false;  // what a device can sample: steps can run ahead
   int64_t embeddings_ = 0;
 };
 
@@ -334,6 +346,7 @@ TEST_P(EngineEquality, HoldsForRandomWorkloads) {
   int64_t preemptions = 0;
   int64_t reused = 0;
   int64_t embeddings = 0;
+  int64_t steps_ahead = 0;
   for (uint64_t seed = first; seed < first + (replay == nullptr ? trials : 1); ++seed) {
     SCOPED_TRACE(fmt::format("INGOT_EQUALITY_SEED={}", seed));
     Trial trial(all[seed % all.size()], GetParam(), seed);
@@ -342,11 +355,13 @@ TEST_P(EngineEquality, HoldsForRandomWorkloads) {
     preemptions += trial.preemptions();
     reused += trial.reused();
     embeddings += trial.embeddings();
+    steps_ahead += trial.steps_ahead();
   }
   if (replay != nullptr) return;
   EXPECT_GT(preemptions, 0);
   EXPECT_GT(reused, 0);
   EXPECT_GT(embeddings, 0);
+  EXPECT_GT(steps_ahead, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, EngineEquality,

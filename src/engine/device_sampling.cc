@@ -97,6 +97,7 @@ void DeviceSampling::clear() {
   mask_runs_.clear();
   edits_.clear();
   masks_.clear();
+  can_go_ahead_ = true;
 }
 
 void DeviceSampling::add(const Sampler& sampler, const SequenceView& sequence, uint64_t position,
@@ -104,6 +105,7 @@ void DeviceSampling::add(const Sampler& sampler, const SequenceView& sequence, u
   const SamplingParams& params = sampler.params();
   std::optional<RowSampling> row = plan_row(params);
   if (!row) return add_on_host();
+  if (reads_history(params)) can_go_ahead_ = false;
   row->uniform = sampler.number_for(position);
   list_edits(params, sequence, vocab, has_penalty_stage(params), scratch, own_edits_);
   edit_runs_.push_back({edits_.size(), own_edits_.size()});

@@ -25,12 +25,18 @@ std::optional<RowSampling> plan_row(const SamplingParams& params);
 class DeviceSampling {
  public:
   void clear();
-  void add_on_host() { rows_.emplace_back(); }
+  void add_on_host() {
+    rows_.emplace_back();
+    can_go_ahead_ = false;
+  }
   // The token for `position` of the sequence; see Sampler::sample().
   void add(const Sampler& sampler, const SequenceView& sequence, uint64_t position, size_t vocab,
            PenaltyScratch& scratch);
   // Valid until the next add() or clear().
   std::span<const RowSampling> rows();
+  // Whether the step behind this one can be planned before these tokens are known: the device
+  // samples all rows, and what it samples next does not depend on which they are.
+  bool can_go_ahead() const { return can_go_ahead_; }
 
  private:
   // Where a row's part of a list is: the list may move while it grows.
@@ -44,6 +50,7 @@ class DeviceSampling {
   std::vector<LogitEdit> edits_;
   std::vector<LogitEdit> own_edits_;
   std::vector<uint32_t> masks_;
+  bool can_go_ahead_ = true;
 };
 
 }  // namespace ingot

@@ -107,7 +107,7 @@ void EngineCore::start_answers(Sequence& sequence, Active& active, const StepOut
     Sequence& fork = scheduler_->fork(sequence);
     answers_.emplace(
         fork.id,
-        Answer{id, choice, Sampler(active.request.sampling, static_cast<uint32_t>(choice)), 0});
+        Answer{id, choice, Sampler(active.request.sampling, static_cast<uint32_t>(choice))});
     active.sequences.push_back(fork.id);
     forks.push_back(&fork);
   }
@@ -121,6 +121,11 @@ void EngineCore::sample(Sequence& sequence, Active& active, const StepOutput& ou
   Answer& answer = answers_.at(sequence.id);
   const SequenceView view{sequence.tokens, static_cast<size_t>(sequence.prompt_size())};
   const RowSample* const sampled = output.sample(row);
+  if (sampled == nullptr && !output.has_logits()) {  // the host has to look at this row
+    answer.is_on_host = true;
+    return scheduler_->restart(sequence);
+  }
+  answer.is_on_host = false;
   const Result<TokenId> token =
       sampled != nullptr ? Result<TokenId>(sampled->id)
                          : answer.sampler.sample(output.logits(row), view,
@@ -131,6 +136,8 @@ void EngineCore::sample(Sequence& sequence, Active& active, const StepOutput& ou
     return is_corrupted ? end_corrupted(answer.request, "logits")
                         : end_request(answer.request, token.status());
   }
+  const bool is_guessed = sequence.is_guessed();
+  if (is_guessed) scheduler_->resolve(sequence, *token);
   if (answer.sampler.is_stop(*token)) return end_answer(sequence, active, FinishReason::kStop);
   ++stats_.generated_tokens;
   std::optional<PositionLogprobs> logprobs;
@@ -139,14 +146,16 @@ void EngineCore::sample(Sequence& sequence, Active& active, const StepOutput& ou
                    ? sampled->logprobs
                    : position_logprobs(output.logits(row), *token, *best, scratch_.candidates);
   }
-  if (tells_late_ && sequence.size() + 1 < sequence.request.max_length) {
+  const bool has_more = is_guessed || sequence.size() + 1 < sequence.request.max_length;
+  if (tells_late_ && !is_ahead_ && has_more) {
     untold_.push_back({sequence.id, *token, std::move(logprobs)});
-    return scheduler_->append(sequence, *token);
+    if (!is_guessed) scheduler_->append(sequence, *token);
+    return;
   }
   const bool goes_on =
       active.sink->on_token(answer.choice, *token, logprobs ? &*logprobs : nullptr);
   if (!goes_on) return end_answer(sequence, active, FinishReason::kStop);
-  scheduler_->append(sequence, *token);
+  if (!is_guessed) scheduler_->append(sequence, *token);
   if (sequence.size() == sequence.request.max_length)
     end_answer(sequence, active, FinishReason::kLength);
 }

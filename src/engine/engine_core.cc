@@ -2,8 +2,6 @@
 #include "engine/engine_core.h"
 
 #include <algorithm>
-#include <limits>
-#include <thread>
 #include <utility>
 
 #include "base/log.h"
@@ -17,18 +15,6 @@ namespace {
 constexpr int64_t kDefaultContext = 8192;  // memory for more is taken only when asked for
 // Logits of scored prompts: the head runs on every row of a chunk, so chunks are kept small.
 constexpr int64_t kScoredLogitBytes = int64_t{64} << 20;
-
-class Stopwatch {
- public:
-  // Seconds since the last call.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 int64_t context_of(const ModelSpec& spec, const EngineOptions& options) {
   const int64_t own = spec.context > 0 ? spec.context : kDefaultContext;
@@ -170,6 +156,8 @@ EngineCore::EngineCore(std::shared_ptr<const Model> model, const EngineOptions& 
   decoder_ = std::make_unique<Decoder>(
       *Decoder::create(std::move(model), Exec(pool_), options.cache_type));
   tells_late_ = options.tells_late || decoder_->samples_rows();
+  runs_ahead_ =
+      options.runs_ahead || (decoder_->samples_rows() && this->model().is_all_on_device());
 }
 
 EngineCore::~EngineCore() {
@@ -258,122 +246,10 @@ Status EngineCore::add(RequestId id, EngineRequest request, std::shared_ptr<Requ
     active.beam.emplace(beam);
     active.beam_inputs.resize(1);
   }
-  answers_.emplace(first, Answer{id, 0, Sampler(request.sampling), 0});
+  answers_.emplace(first, Answer{id, 0, Sampler(request.sampling)});
   active.request = std::move(request);
   requests_.emplace(id, std::move(active));
   return Status::ok();
-}
-
-bool EngineCore::step(Instant now) {
-  Stopwatch whole;
-  Stopwatch watch;
-  if (scheduler_->next_deadline() <= now) settle();  // who has stopped does not expire
-  const StepPlan plan = scheduler_->plan_step(now);
-  expire(plan);
-  if (plan.items.empty()) {
-    settle();
-    return false;
-  }
-  fill_batch(plan);
-  stats_.times.plan += watch.lap();
-
-  const Result<StepOutput> output = forward();
-  tell_untold();  // where there was nothing to wait for
-  stats_.times.forward += watch.lap();
-  if (!output.is_ok()) {
-    fail_batch(plan, output.status());
-    return true;
-  }
-  // By id: a request may end, and its sequences with it, before the last of them has its turn.
-  deliveries_.clear();
-  for (const StepPlan::Item& item : plan.items)
-    deliveries_.push_back({item.sequence->id, output_rows(item), item.is_last, is_pooled(item)});
-  scheduler_->commit(plan);
-  end_stopped();
-  size_t row = 0;
-  std::span<const float> hidden = decoder_->hidden_states();
-  for (const Delivery& delivery : deliveries_) {
-    if (!delivery.is_pooled) {
-      deliver(delivery, *output, row, now);
-      continue;
-    }
-    const auto size = static_cast<size_t>(delivery.rows * model().spec().hidden);
-    pool(delivery, hidden.first(size), now);
-    hidden = hidden.subspan(size);
-  }
-  stats_.times.sample += watch.lap();
-  count_step(plan.tokens, whole.lap());
-  return true;
-}
-
-Result<StepOutput> EngineCore::forward() {
-  ++attempts_;
-  const Fault& fault = options_.fault;
-  const bool is_due = fault.kind != Fault::Kind::kNone && attempts_ >= fault.at;
-  if (is_due) return forward_with_fault();
-  return decoder_->forward(batch_, cache_, sampling_.rows(), [this] { tell_untold(); });
-}
-
-Result<StepOutput> EngineCore::forward_with_fault() {
-  Fault::Kind& kind = options_.fault.kind;
-  while (kind == Fault::Kind::kStepHang)
-    std::this_thread::sleep_for(std::chrono::hours(1));
-  if (kind != Fault::Kind::kNanLogits) return fail_step(std::exchange(kind, Fault::Kind::kNone));
-  INGOT_TRY(const std::span<const float> logits, decoder_->forward(batch_, cache_));
-  const auto vocab = static_cast<size_t>(model().spec().vocab);
-  if (logits.empty()) return StepOutput(logits, vocab);
-  kind = Fault::Kind::kNone;
-  poisoned_.assign(logits.begin(), logits.end());
-  poisoned_.front() = std::numeric_limits<float>::quiet_NaN();
-  return StepOutput(poisoned_, vocab);
-}
-
-Status EngineCore::fail_step(Fault::Kind kind) {
-  switch (kind) {
-    case Fault::Kind::kStepOom:
-      return Status::resource_exhausted("step {} found no memory, as it was asked to", attempts_);
-    case Fault::Kind::kStepLost:
-      loses_device_ = true;
-      return Status::internal("step {} lost its device, as it was asked to", attempts_);
-    case Fault::Kind::kCudaOom:
-      return model().device()->fail(DeviceFault::kOutOfMemory);
-    case Fault::Kind::kCudaSticky:
-      return model().device()->fail(DeviceFault::kTrap);
-    default:
-      return Status::internal("step {} failed, as it was asked to", attempts_);
-  }
-}
-
-bool EngineCore::has_lost_device() const {
-  return loses_device_ || (model().device() != nullptr && model().device()->is_lost());
-}
-
-void EngineCore::fail_batch(const StepPlan& plan, const Status& status) {
-  ++stats_.failed_steps;
-  std::vector<RequestId> requests;
-  for (const StepPlan::Item& item : plan.items)
-    requests.push_back(answers_.at(item.sequence->id).request);
-  end_stopped();
-  if (status.code() == StatusCode::kResourceExhausted) {
-    // The last in the plan is the newest prompt, where there is one: without it the step is as
-    // large as one that went well. The others are planned again; nothing of them was committed.
-    return end_request(requests.back(), status);
-  }
-  if (has_lost_device()) {
-    lost_ = status.with_context("the device is lost");
-    return cancel_all(lost_);
-  }
-  for (const RequestId id : requests)  // some more than once: the second time it is unknown
-    end_request(id, status);
-}
-
-void EngineCore::count_step(int64_t tokens, double seconds) {
-  ++stats_.steps;
-  stats_.computed_tokens += tokens;
-  stats_.step_tokens.add(static_cast<double>(tokens));
-  stats_.step_seconds.add(seconds);
-  stats_.last_step_seconds = seconds;
-  stats_.last_step_end = std::chrono::steady_clock::now();
 }
 
 void EngineCore::fill_batch(const StepPlan& plan) {
@@ -387,6 +263,8 @@ void EngineCore::fill_batch(const StepPlan& plan) {
     const auto first_row = static_cast<int64_t>(batch_.tokens.size());
     const auto begin = sequence.tokens.begin() + sequence.computed;
     batch_.tokens.insert(batch_.tokens.end(), begin, begin + item.tokens);
+    if (item.is_last && sequence.is_guessed())
+      batch_.tokens.back() = token_of_row(sequence.unknown_row);
     batch_.sequences.push_back({.tokens = item.tokens,
                                 .first_position = sequence.computed,
                                 .tables = sequence.tables,
@@ -398,7 +276,8 @@ void EngineCore::fill_batch(const StepPlan& plan) {
     std::vector<int64_t>& wanted = wants_hidden ? batch_.hidden_rows : batch_.output_rows;
     for (int64_t i = item.tokens - rows; i < item.tokens; ++i)
       wanted.push_back(first_row + i);
-    if (decoder_->samples_rows() && !wants_hidden) plan_sampling(item, answer, active, rows);
+    const bool is_planned = decoder_->samples_rows() || options_.runs_ahead;
+    if (is_planned && !wants_hidden) plan_sampling(item, answer, active, rows);
   }
 }
 
@@ -407,7 +286,7 @@ void EngineCore::plan_sampling(const StepPlan::Item& item, const Answer& answer,
   const Sequence& sequence = *item.sequence;
   // Rows that score the prompt, beams, and the one row that all answers of a prompt begin with.
   const bool is_forked = !active.is_reported && active.request.n > 1;
-  const bool is_sampled = item.is_last && !active.beam && !is_forked;
+  const bool is_sampled = item.is_last && !active.beam && !is_forked && !answer.is_on_host;
   for (int64_t i = is_sampled ? 1 : 0; i < rows; ++i)
     sampling_.add_on_host();
   if (!is_sampled) return;

@@ -38,8 +38,10 @@ struct EngineOptions {
   uint64_t host_cache_bytes = 0;     // second tier; 0: none
   std::string disk_cache_directory;  // third tier; empty: none
   uint64_t disk_cache_bytes = uint64_t{16} << 30;
-  Fault fault;              // for tests
-  bool tells_late = false;  // for tests: as where the device samples, see engine_tell.cc
+  Fault fault;  // for tests
+  // For tests, as where the device samples: see engine_tell.cc and engine_step.cc.
+  bool tells_late = false;
+  bool runs_ahead = false;
 };
 
 // Engine thread only.
@@ -64,9 +66,9 @@ class EngineCore {
   // Writes what the disk tier should keep.
   void save_prefixes();
 
-  bool has_work() const { return scheduler_->has_work(); }
+  bool has_work() const { return flight_ || scheduler_->has_work(); }
   // False when step() would do nothing before `next_deadline()`.
-  bool can_step() const { return !untold_.empty() || scheduler_->can_step(); }
+  bool can_step() const { return flight_ || !untold_.empty() || scheduler_->can_step(); }
   Instant next_deadline() const { return scheduler_->next_deadline(); }
   EngineStats stats() const;
   // An error once the device is lost: nothing can be computed any more, and add() refuses.
@@ -83,7 +85,7 @@ class EngineCore {
     RequestId request = 0;
     int32_t choice = 0;
     Sampler sampler;
-    int64_t generated = 0;
+    bool is_on_host = false;  // the device could not sample its next token
   };
   struct Active {
     EngineRequest request;
@@ -104,6 +106,19 @@ class EngineCore {
     bool is_last;    // the last of them is for sampling
     bool is_pooled;  // hidden states are wanted, not logits
   };
+  // A step that was begun.
+  struct Flight {
+    StepPlan plan;  // of sequences that are all there; empty once committed
+    bool is_committed = false;
+    std::vector<Delivery> deliveries;
+    int64_t tokens = 0;
+    Instant planned{0};
+    std::chrono::steady_clock::time_point began;
+    bool can_go_ahead = false;         // the next may begin before its tokens are known
+    std::optional<StepOutput> output;  // where the host computed it
+    std::vector<RowSample> samples;    // and sampled, see sample_here()
+  };
+  enum class Begun : uint8_t { kNothing, kFailed, kStarted };
   // A token that its sink has not heard of yet.
   struct Untold {
     SequenceId sequence;
@@ -119,16 +134,29 @@ class EngineCore {
   int64_t rope_class(int64_t prompt_size) const;
   void expire(const StepPlan& plan);
   void fill_batch(const StepPlan& plan);
+  // How a batch names a token that is being sampled, see OpsStep.
+  TokenId token_of_row(int64_t row) const;
   // What the device is to make of an item's output rows.
   void plan_sampling(const StepPlan::Item& item, const Answer& answer, const Active& active,
                      int64_t rows);
-  Result<StepOutput> forward();
+  // Plans a step and starts it.
+  Begun begin_step(Instant now, std::optional<Flight>& flight);
+  bool may_run_ahead(Instant now) const;
+  void commit(Flight& flight);
+  // The tokens that a step will have sampled, for the plan of the next.
+  void guess_tokens(const Flight& flight);
+  void finish_step(Flight& flight);
+  Status start(Flight& flight);
   Result<StepOutput> forward_with_fault();
+  bool is_fault_due(int64_t attempt) const;
+  // For tests: samples as a device does, which no sink has heard of yet.
+  void sample_here(Flight& flight);
   Status fail_step(Fault::Kind kind);
   bool has_lost_device() const;
   // A step that failed takes the requests of its batch with it, and no others; one without memory
-  // only the one that was too much; one that lost the device all there are.
-  void fail_batch(const StepPlan& plan, const Status& status);
+  // only the one that was too much, if nothing of it is committed; one that lost the device all
+  // there are.
+  void fail(const Flight& flight, const Status& status);
   static int64_t output_rows(const StepPlan::Item& item);
   bool is_pooled(const StepPlan::Item& item) const;
   void deliver(const Delivery& delivery, const StepOutput& output, size_t& row, Instant now);
@@ -140,7 +168,7 @@ class EngineCore {
   // Draws, tells, appends or ends.
   void sample(Sequence& sequence, Active& active, const StepOutput& output, size_t row);
   // Hands out tokens whose sinks were not told yet, see engine_tell.cc; and ends the answers of
-  // those that want no more, which must not be while a plan has them.
+  // those that want no more, which must not be while a plan that is not committed has them.
   void tell_untold();
   void end_stopped();
   void settle();
@@ -153,7 +181,7 @@ class EngineCore {
   void end_request(RequestId id, const Status& status);
   // ... because the model computed something that is no number.
   void end_corrupted(RequestId id, std::string_view what);
-  void count_step(int64_t tokens, double seconds);
+  void count_step(const Flight& flight);
 
   EngineOptions options_;
   int64_t context_;
@@ -167,8 +195,10 @@ class EngineCore {
   std::unordered_map<RequestId, Active> requests_;
   std::unordered_map<SequenceId, Answer> answers_;
   Batch batch_;
-  DeviceSampling sampling_;  // of its output rows; none where the device does not sample
-  std::vector<Delivery> deliveries_;
+  DeviceSampling sampling_;       // of its output rows; none where the device does not sample
+  std::optional<Flight> flight_;  // begun ahead; committed
+  bool runs_ahead_ = false;
+  bool is_ahead_ = false;  // the next step runs while this one's tokens are handed out
   bool tells_late_ = false;
   std::vector<Untold> untold_;       // at most one a sequence
   std::vector<SequenceId> stopped_;  // whose sinks said so

@@ -24,6 +24,7 @@ struct EngineStats {
   PrefixStats prefixes;      // asked for, found, and where, in tokens
 
   int64_t steps = 0;             // forward passes that succeeded
+  int64_t steps_ahead = 0;       // of these, begun before the tokens of the one before were known
   int64_t failed_steps = 0;      // and those that did not
   int64_t computed_tokens = 0;   // rows of all forward passes
   int64_t generated_tokens = 0;  // sampled

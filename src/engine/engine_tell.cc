@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a device samples, its host tells the sinks of a step's tokens (text, stop strings, waking
-// readers) while the next step runs, instead of letting the device wait for that. The next step has
-// then begun with sequences whose sinks may want no more: these end when it has ended, and what it
-// computed for them is dropped. A sink hears the same in the same order.
+// readers) while the next step runs, instead of letting the device wait for that. Mostly that step
+// has begun before (engine_step.cc); where it could not, tokens are told as soon as it has. The
+// next step has then begun with sequences whose sinks may want no more: these end when it is
+// committed, and what it computes for them is dropped. A sink hears the same in the same order.
 #include <algorithm>
 
 #include "engine/engine_core.h"
@@ -29,7 +30,7 @@ void EngineCore::end_stopped() {
   stopped_.clear();
 }
 
-// No step runs.
+// No plan waits to be committed.
 void EngineCore::settle() {
   tell_untold();
   end_stopped();

@@ -197,6 +197,12 @@ bool has_dry(const SamplingParams& params) {
   return params.dry_multiplier != 0 && params.dry_base >= 1 && params.dry_penalty_last_n != 0;
 }
 
+bool reads_history(const SamplingParams& params) {
+  const bool has_phrases = std::ranges::any_of(
+      params.bad_words, [](const std::vector<TokenId>& word) { return word.size() > 1; });
+  return has_phrases || has_penalties(params) || has_dry(params);
+}
+
 void apply_dry(const SamplingParams& params, const SequenceView& sequence, PenaltyScratch& scratch,
                Candidates& candidates) {
   if (!has_dry(params)) return;

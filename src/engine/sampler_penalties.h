@@ -60,6 +60,8 @@ void list_edits(const SamplingParams& params, const SequenceView& sequence, size
 // Whether the stage would change anything.
 bool has_penalties(const SamplingParams& params);
 bool has_dry(const SamplingParams& params);
+// Whether what is sampled depends on which tokens were said, not only on how many.
+bool reads_history(const SamplingParams& params);
 // `params.dry_breakers` must be sorted.
 void apply_dry(const SamplingParams& params, const SequenceView& sequence, PenaltyScratch& scratch,
                Candidates& candidates);

@@ -72,6 +72,7 @@ class SamplingCuda : public ::testing::Test {
     float* logits = gpu_->buffer(Buffer::kLogits, std::ssize(logits_));
     gpu_->write(logits, logits_);
     gpu_->start_sampling(logits, static_cast<int64_t>(vocab_));
+    ASSERT_TRUE(gpu_->finish().is_ok());
     const auto samples = gpu_->samples();
     ASSERT_TRUE(samples.is_ok()) << samples.status().message();
     ASSERT_EQ(samples->size(), rows_);

@@ -271,6 +271,27 @@ void Scheduler::append(Sequence& sequence, TokenId token) {
   if (sequence.state == SequenceState::kWaiting && sequence.can_run()) waiting_.insert(&sequence);
 }
 
+void Scheduler::guess(Sequence& sequence, int64_t row) {
+  INGOT_CHECK(!sequence.is_guessed());
+  append(sequence, kUnknownToken);
+  sequence.unknown_row = row;
+}
+
+void Scheduler::resolve(Sequence& sequence, TokenId token) {
+  INGOT_CHECK(sequence.is_guessed());
+  sequence.tokens.back() = token;
+  sequence.unknown_row = -1;
+  register_pages(sequence);
+}
+
+void Scheduler::restart(Sequence& sequence) {
+  StepPlan none;
+  if (sequence.state == SequenceState::kRunning) preempt(sequence, none);
+  if (!sequence.is_guessed()) return;
+  sequence.tokens.pop_back();
+  sequence.unknown_row = -1;
+}
+
 void Scheduler::hold(Sequence& sequence) {
   sequence.is_held = true;
   waiting_.erase(&sequence);

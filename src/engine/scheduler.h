@@ -76,6 +76,13 @@ class Scheduler {
   void commit(const StepPlan& plan);
   // The next token of a sequence that has none pending.
   void append(Sequence& sequence, TokenId token);
+  // The same while only a device knows the token, which it samples from output row `row` of the
+  // step that runs: steps can be planned with it. resolve() says what it is.
+  void guess(Sequence& sequence, int64_t row);
+  void resolve(Sequence& sequence, TokenId token);
+  // The last known token has to be computed once more, as if the sequence had been preempted; a
+  // token that was guessed is none.
+  void restart(Sequence& sequence);
   // A sequence with the same tokens; shares its pages until one of them writes. It waits when there
   // is no seat for it.
   Sequence& fork(const Sequence& parent);

@@ -96,7 +96,8 @@ void Scheduler::register_pages(Sequence& sequence) {
   if (tree_ == nullptr) return;
   const int64_t page_tokens = options_.page_tokens;
   std::vector<PageId> pages(pools_.size());
-  while (sequence.registered + page_tokens <= sequence.computed) {
+  const int64_t known = std::min(sequence.computed, sequence.known());
+  while (sequence.registered + page_tokens <= known) {
     const auto index = static_cast<size_t>(sequence.registered / page_tokens);
     for (size_t group = 0; group < pools_.size(); ++group)
       pages[group] = sequence.tables[group][index];
@@ -128,7 +129,7 @@ void Scheduler::release_window(Sequence& sequence) {
 }
 
 void Scheduler::release_cache(Sequence& sequence) {
-  const int64_t tail = sequence.computed - sequence.registered;
+  const int64_t tail = std::min(sequence.computed, sequence.known()) - sequence.registered;
   if (tree_ != nullptr && tail > 0) {
     const auto index = static_cast<size_t>(sequence.registered / options_.page_tokens);
     std::vector<PageId> pages(pools_.size());

@@ -140,5 +140,53 @@ TEST_F(SchedulerTest, APausedSequenceStillExpires) {
   EXPECT_EQ(scheduler_->next_deadline(), kNever);
 }
 
+TEST_F(SchedulerTest, PlansWithATokenThatNobodyKnowsYet) {
+  make(8, 8, /*has_prefix_cache=*/true);
+  const SequenceId id = add(kSlots - 1, 20);
+  scheduler_->commit(scheduler_->plan_step(Instant(1)));
+  scheduler_->guess(at(id), 3);
+  const StepPlan ahead = scheduler_->plan_step(Instant(2));
+  ASSERT_EQ(ahead.items.size(), 1U);
+  EXPECT_TRUE(ahead.items[0].is_last);
+  scheduler_->commit(ahead);
+  // Its first page is full, but of what nobody can say.
+  EXPECT_EQ(at(id).registered, 0);
+  EXPECT_EQ(at(id).known(), kSlots - 1);
+  scheduler_->resolve(at(id), 42);
+  EXPECT_EQ(at(id).tokens.back(), 42);
+  EXPECT_EQ(at(id).registered, kSlots);
+  EXPECT_FALSE(at(id).is_guessed());
+}
+
+TEST_F(SchedulerTest, WhatWasComputedBehindAnUnknownTokenIsNotFoundAgain) {
+  make(8, 8, /*has_prefix_cache=*/true);
+  const SequenceId first = add(kSlots - 1, 20);
+  scheduler_->commit(scheduler_->plan_step(Instant(1)));
+  scheduler_->guess(at(first), 0);
+  scheduler_->commit(scheduler_->plan_step(Instant(2)));
+  SequenceRequest same;
+  same.prompt = at(first).request.prompt;
+  same.prompt.insert(same.prompt.end(), {kUnknownToken, 5, 6});
+  same.max_length = 20;
+  scheduler_->finish(first);
+  const SequenceId second = *scheduler_->add(same);
+  scheduler_->plan_step(Instant(3));
+  EXPECT_EQ(at(second).reused, kSlots - 1);
+}
+
+TEST_F(SchedulerTest, ARestartComputesTheLastKnownTokenAgain) {
+  make(8, 8, /*has_prefix_cache=*/true);
+  const SequenceId id = add(6, 20);
+  scheduler_->commit(scheduler_->plan_step(Instant(1)));
+  scheduler_->guess(at(id), 0);
+  scheduler_->commit(scheduler_->plan_step(Instant(2)));
+  scheduler_->restart(at(id));
+  EXPECT_EQ(at(id).size(), 6);
+  const StepPlan again = scheduler_->plan_step(Instant(3));
+  ASSERT_EQ(again.items.size(), 1U);
+  EXPECT_EQ(again.items[0].tokens, 1);  // the others are found in the cache
+  EXPECT_TRUE(again.items[0].is_last);
+}
+
 }  // namespace
 }  // namespace ingot

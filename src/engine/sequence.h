@@ -35,6 +35,9 @@ struct SequenceRequest {
   int64_t max_chunk = std::numeric_limits<int64_t>::max();  // tokens computed in one step
 };
 
+// In a sequence whose last token a device has sampled and the host does not know yet.
+inline constexpr TokenId kUnknownToken = -1;
+
 enum class SequenceState : uint8_t {
   kWaiting,  // holds nothing
   kRunning,  // holds pages, and a seat among max_num_seqs
@@ -56,9 +59,13 @@ struct Sequence {
   std::vector<PageTable> tables;  // [group]; empty while waiting
   PrefixNode* node = nullptr;     // the prefix tree's last whole page of it, pinned while running
   int64_t registered = 0;         // tokens up to and including `node`'s
+  int64_t unknown_row = -1;       // output row of the step before that its last token is sampled
+                                  // from, while nobody knows it; -1: all are known
 
   bool can_run() const { return !is_held && !is_paused; }
+  bool is_guessed() const { return unknown_row >= 0; }
   int64_t size() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t known() const { return size() - (is_guessed() ? 1 : 0); }
   int64_t prompt_size() const { return static_cast<int64_t>(request.prompt.size()); }
   int64_t pending() const { return size() - computed; }
 };

@@ -52,6 +52,7 @@ struct RopeAngles {
 
 // A step, as the host sees it. Everything outlives the step.
 struct OpsStep {
+  // Below 0, on a device that samples: -1 - k is the token of output row k of the step before.
   std::span<const int32_t> tokens;
   std::span<const std::vector<SequenceRows>> groups;  // sequences, with each cache group's pages
   int64_t page_tokens = kDefaultPageTokens;
@@ -152,7 +153,9 @@ class Ops {
   // Samples the step's output rows as its `sampling` says, from logits [output rows, vocab], which
   // are there afterwards as before.
   virtual void start_sampling(float* /*logits*/, int64_t /*vocab*/) {}
-  // Waits for it. One sample a row, valid until the next step; none at all where a device cannot.
+  // After finish(): waits for those of the first step that has not been waited for; a second may
+  // be under way. One sample a row, valid until the second step from here; none at all where a device
+  // cannot.
   virtual Result<std::span<const RowSample>> samples() { return std::span<const RowSample>(); }
 };
 

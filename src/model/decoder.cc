@@ -44,8 +44,9 @@ void Decoder::begin(const Batch& batch, const KvCache& cache,
                     std::span<const RowSampling> sampling) {
   const ModelSpec& spec = model_->spec();
   rows_ = std::ssize(batch.tokens);
+  const int64_t sampled = started_.empty() ? 0 : started_[0].outputs;
   for (const TokenId token : batch.tokens)
-    INGOT_CHECK(token >= 0 && token < spec.vocab);
+    INGOT_CHECK(token >= -sampled && token < spec.vocab);
   sequences_.resize(cache.groups().size());
   for (size_t group = 0; group < sequences_.size(); ++group) {
     sequences_[group].clear();
@@ -103,48 +104,76 @@ Status Decoder::go_to(bool is_on_device) {
 }
 
 Result<std::span<const float>> Decoder::forward(const Batch& batch, const KvCache& cache) {
-  INGOT_TRY(const StepOutput output, forward(batch, cache, {}, {}));
+  INGOT_TRY(start(batch, cache, {}));
+  INGOT_TRY(const StepOutput output, finish());
   return output.all_logits();
 }
 
-Result<StepOutput> Decoder::forward(const Batch& batch, const KvCache& cache,
-                                    std::span<const RowSampling> sampling,
-                                    const std::function<void()>& meanwhile) {
+Status Decoder::start(const Batch& batch, const KvCache& cache,
+                      std::span<const RowSampling> sampling) {
   INGOT_CHECK(sampling.empty() || sampling.size() == batch.output_rows.size());
-  if (model_->is_all_on_device()) return run(batch, cache, sampling, meanwhile);
-  const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
-  return run(batch, cache, sampling, meanwhile);
-}
-
-Result<StepOutput> Decoder::run(const Batch& batch, const KvCache& cache,
-                                std::span<const RowSampling> sampling,
-                                const std::function<void()>& meanwhile) {
+  INGOT_CHECK(started_.empty() || can_start_another());
+  Started started;
+  started.outputs = std::ssize(batch.output_rows);
+  started.hidden = std::ssize(batch.hidden_rows);
+  started.is_sampled = !sampling.empty() && samples_rows();
+  started.is_all_there =
+      model_->is_all_on_device() && started.is_sampled && started.hidden == 0 &&
+      std::ranges::none_of(sampling, [](const RowSampling& row) { return row.is_on_host; });
   begin(batch, cache, sampling);
   hidden_states_ = {};
-  const auto outputs = std::ssize(batch.output_rows);
-  const bool can_replay = model_->is_all_on_device() && batch.hidden_rows.empty() && !on_layer &&
-                          !on_input && outputs == rows_;
+  const auto run_with_threads = [&] {
+    const ThreadPool::Step step = exec_.begin_step(has_prompts(batch));
+    return run(cache, started);
+  };
+  const Status status = model_->is_all_on_device() ? run(cache, started) : run_with_threads();
+  if (!status.is_ok()) {
+    static_cast<void>(ops_->finish());  // it drops what was queued
+    return status;
+  }
+  INGOT_TRY(ops_->finish());
+  started_.push_back(started);
+  return Status::ok();
+}
+
+bool Decoder::can_start_another() const {
+  return started_.size() == 1 && started_[0].is_all_there;
+}
+
+Status Decoder::run(const KvCache& cache, const Started& started) {
+  const bool can_replay = model_->is_all_on_device() && started.hidden == 0 && !on_layer &&
+                          !on_input && started.outputs == rows_;
   if (can_replay) {
     ops_ = device_.get();
     if (!ops_->replay()) {
       INGOT_TRY(walk(cache));
-      compute_logits(outputs);
+      compute_logits(started.outputs);
       ops_->end_pass();
     }
-    INGOT_TRY(const StepOutput output, take_output(outputs, sampling, meanwhile));
-    INGOT_TRY(model_->checkpoint().check_intact());
-    return output;
+  } else {
+    INGOT_TRY(walk(cache));
+    INGOT_TRY(go_to(model_->is_head_on_device()));
+    compute_logits(started.outputs);
   }
-  INGOT_TRY(walk(cache));
-  INGOT_TRY(go_to(model_->is_head_on_device()));
-  compute_logits(outputs);
-  INGOT_TRY(const StepOutput output, take_output(outputs, sampling, meanwhile));
-  if (!batch.hidden_rows.empty()) {
-    const float* wanted = select(RowList::kHidden, std::ssize(batch.hidden_rows), Buffer::kWanted);
-    const size_t count = batch.hidden_rows.size() * static_cast<size_t>(model_->spec().hidden);
+  if (started.is_sampled) {
+    const int64_t vocab = model_->spec().vocab;
+    ops_->start_sampling(ops_->buffer(Buffer::kLogits, started.outputs * vocab), vocab);
+  }
+  return Status::ok();
+}
+
+Result<StepOutput> Decoder::finish() {
+  INGOT_CHECK(!started_.empty());
+  const Started started = started_.front();
+  started_.erase(started_.begin());
+  INGOT_TRY(const StepOutput output, take_output(started));
+  if (started.hidden > 0) {
+    const ThreadPool::Step step = exec_.begin_step(started.hidden > 1);
+    const float* wanted = select(RowList::kHidden, started.hidden, Buffer::kWanted);
+    const auto count = static_cast<size_t>(started.hidden * model_->spec().hidden);
     INGOT_TRY(hidden_states_, ops_->view(wanted, count));
+    INGOT_TRY(ops_->finish());
   }
-  INGOT_TRY(ops_->finish());
   INGOT_TRY(model_->checkpoint().check_intact());
   return output;
 }
@@ -424,20 +453,18 @@ Result<std::span<const float>> Decoder::view_logits(int64_t rows) {
   return ops_->view(ops_->buffer(Buffer::kLogits, count), static_cast<size_t>(count));
 }
 
-Result<StepOutput> Decoder::take_output(int64_t rows, std::span<const RowSampling> sampling,
-                                        const std::function<void()>& meanwhile) {
+Result<StepOutput> Decoder::take_output(const Started& started) {
   const int64_t vocab = model_->spec().vocab;
   std::span<const RowSample> samples;
-  if (!sampling.empty()) {
-    ops_->start_sampling(ops_->buffer(Buffer::kLogits, rows * vocab), vocab);
-    if (meanwhile) meanwhile();
+  if (started.is_sampled) {
     INGOT_TRY(samples, ops_->samples());
   }
   if (samples.empty()) {
-    INGOT_TRY(const std::span<const float> logits, view_logits(rows));
+    INGOT_TRY(const std::span<const float> logits, view_logits(started.outputs));
     return StepOutput(logits, static_cast<size_t>(vocab));
   }
-  const float* const logits = ops_->buffer(Buffer::kLogits, rows * vocab);
+  if (!started_.empty()) return StepOutput(samples, {}, static_cast<size_t>(vocab));
+  const float* const logits = ops_->buffer(Buffer::kLogits, started.outputs * vocab);
   host_rows_.assign(samples.size(), nullptr);
   for (size_t row = 0; row < samples.size();) {
     size_t end = row;

@@ -36,16 +36,16 @@ class Decoder {
   // output rows, [output_rows, vocab], valid until the next call. Fails only when the checkpoint
   // was truncated under the running program. Tokens and positions must be in range (INGOT_CHECK).
   Result<std::span<const float>> forward(const Batch& batch, const KvCache& cache);
-  // The same, with the tokens of output rows chosen where their logits lie: one of `sampling` for
-  // each. Rows that were not sampled there have their logits. Where samples_rows() is false none
-  // is.
-  // `meanwhile` is called when a device has all of the step to do, before its end is awaited; not
-  // at all where nothing is sampled.
-  Result<StepOutput> forward(const Batch& batch, const KvCache& cache,
-                             std::span<const RowSampling> sampling,
-                             const std::function<void()>& meanwhile);
+  // The same in two parts, with the tokens of output rows chosen where their logits lie: one of
+  // `sampling` for each. Rows that were not sampled there have their logits. Where samples_rows()
+  // is false none is. Between the two a device has all of the step to do.
+  Status start(const Batch& batch, const KvCache& cache, std::span<const RowSampling> sampling);
+  Result<StepOutput> finish();
   bool samples_rows() const { return model_->is_head_on_device(); }
-  // After forward(): what the head would see of the batch's hidden rows, behind the final norm,
+  // Whether a second step may be started before the one just started is finished, with tokens that
+  // only the device knows (see OpsStep). Its finish() says nothing of rows that were not sampled.
+  bool can_start_another() const;
+  // After finish(): what the head would see of the batch's hidden rows, behind the final norm,
   // [hidden_rows, hidden]; valid until the next call.
   std::span<const float> hidden_states() const { return hidden_states_; }
 
@@ -65,9 +65,14 @@ class Decoder {
 
  private:
   Decoder(std::shared_ptr<const Model> model, Exec exec, KvCacheType cache_type);
-  Result<StepOutput> run(const Batch& batch, const KvCache& cache,
-                         std::span<const RowSampling> sampling,
-                         const std::function<void()>& meanwhile);
+  // What is left to do of a step that was started.
+  struct Started {
+    int64_t outputs = 0;
+    int64_t hidden = 0;
+    bool is_sampled = false;    // where the logits lie, as far as it can be
+    bool is_all_there = false;  // all of it: nothing but tokens is to be read
+  };
+  Status run(const KvCache& cache, const Started& started);
   // Embedding and layers.
   Status walk(const KvCache& cache);
   // What of a step does not depend on where it runs; begins it on every device of the model.
@@ -87,8 +92,7 @@ class Decoder {
   float* select(RowList list, int64_t rows, Buffer into);
   void compute_logits(int64_t rows);
   Result<std::span<const float>> view_logits(int64_t rows);
-  Result<StepOutput> take_output(int64_t rows, std::span<const RowSampling> sampling,
-                                 const std::function<void()>& meanwhile);
+  Result<StepOutput> take_output(const Started& started);
   float* buffer(Buffer which, int64_t cols) const { return ops_->buffer(which, rows_ * cols); }
 
   std::shared_ptr<const Model> model_;
@@ -107,6 +111,7 @@ class Decoder {
   float* q_ = nullptr;  // [rows, heads * dim]
   float* k_ = nullptr;
   float* v_ = nullptr;
+  std::vector<Started> started_;         // at most two, the first to finish first
   std::vector<const float*> host_rows_;  // logits of output rows; null: they stayed where they are
   std::span<const float> hidden_states_;
 };

@@ -14,7 +14,7 @@ namespace ingot {
 class StepOutput {
  public:
   StepOutput(std::span<const float> logits, size_t vocab) : logits_(logits), vocab_(vocab) {}
-  // A row has logits where its sample has no token.
+  // A row has logits where its sample has no token; not even then, without `rows`.
   StepOutput(std::span<const RowSample> samples, std::span<const float* const> rows, size_t vocab)
       : samples_(samples), rows_(rows), vocab_(vocab) {}
 
@@ -22,6 +22,7 @@ class StepOutput {
   const RowSample* sample(size_t row) const {
     return samples_.empty() || samples_[row].id < 0 ? nullptr : &samples_[row];
   }
+  bool has_logits() const { return samples_.empty() || !rows_.empty(); }
   std::span<const float> logits(size_t row) const {
     return samples_.empty() ? logits_.subspan(row * vocab_, vocab_)
                             : std::span<const float>(rows_[row], vocab_);

@@ -86,6 +86,9 @@ void IngotMetrics::write_engine(const ServerFigures& figures, MetricText& out) c
   out.add(labels_, engine.step_seconds.bounds, engine.step_seconds.counts, engine.step_seconds.sum);
   out.counter("ingot:failed_steps_total", "Steps that ended with an error.", labels_,
               engine.failed_steps);
+  out.counter("ingot:steps_ahead_total",
+              "Steps that began before the tokens of the one before were known.", labels_,
+              engine.steps_ahead);
   out.counter("ingot:computed_tokens_total", "Tokens of all forward passes.", labels_,
               engine.computed_tokens);
   out.family("ingot:step_phase_seconds_total", Type::kCounter, "Where the time of steps went.");

@@ -67,6 +67,7 @@ void CudaOps::begin(const OpsStep& step) {
   producer_ = {};
   rotations_.clear();
   views_used_ = 0;
+  has_sampled_ = false;
   StepWriter writer(step);
   const size_t bytes = std::max<size_t>(writer.size(), 1);
   // The step before may still be on its way.
@@ -149,6 +150,7 @@ void CudaOps::end_pass() {
 Status CudaOps::finish() {
   if (status_.is_ok()) flush();
   keep(to_status(cudaGetLastError(), "a step of the GPU"));
+  if (!status_.is_ok() && std::exchange(has_sampled_, false)) sampler_.drop_last();
   return status_;
 }
 
@@ -194,12 +196,13 @@ void CudaOps::embed(const EmbeddingTable& table, float factor, float* out, int64
   if (!status_.is_ok()) return;
   const Weight& weight = weight_of(*table.placed);
   INGOT_CHECK(weight.facts.cols == dim);
+  const NamedRows rows{step_.tokens, sampler_.tokens(), step_.count};
   if (weight.facts.is_panels) {
-    gather_panel_rows(weight.facts.packing, weight.data.data(), dim, weight.facts.scale,
-                      step_.tokens, step_.count, factor, out, stream_);
+    gather_panel_rows(weight.facts.packing, weight.data.data(), dim, weight.facts.scale, rows,
+                      factor, out, stream_);
   } else {
-    gather_element_rows(weight.facts.type, weight.data.data(), weight.facts.stride, dim,
-                        step_.tokens, step_.count, factor, out, stream_);
+    gather_element_rows(weight.facts.type, weight.data.data(), weight.facts.stride, dim, rows,
+                        factor, out, stream_);
   }
 }
 
@@ -469,12 +472,13 @@ void CudaOps::finish_logits(float* y, float scale, float cap, int64_t count) {
 void CudaOps::start_sampling(float* logits, int64_t vocab) {
   if (!status_.is_ok()) return;
   flush();
+  has_sampled_ = true;
   keep(sampler_.start(logits, vocab, stream_));
 }
 
+// A step that failed has told so in finish().
 Result<std::span<const RowSample>> CudaOps::samples() {
-  INGOT_TRY(finish());
-  return sampler_.finish(stream_);
+  return sampler_.finish();
 }
 
 }  // namespace ingot::cuda

@@ -59,7 +59,9 @@ class CudaOps final : public Ops {
   explicit CudaOps(std::shared_ptr<CudaDevice> device);
   Status grow(Memory& memory, size_t bytes);
   Status grow_zeros(Memory& memory, size_t bytes);
-  int64_t moves() const { return moves_ + inputs_[0].moves() + inputs_[1].moves() + wide_.moves(); }
+  int64_t moves() const {
+    return moves_ + inputs_[0].moves() + inputs_[1].moves() + wide_.moves() + sampler_.moves();
+  }
   // Keeps the first failure of a step; what follows is queued all the same and means nothing.
   void keep(const Status& status);
   // The device's copy of a constant of the host; null of nothing.
@@ -114,6 +116,7 @@ class CudaOps final : public Ops {
   std::vector<RotateOp> rotations_;  // at most two, which can go together
   std::unordered_map<const float*, Memory> constants_;
   RowSampler sampler_;
+  bool has_sampled_ = false;  // this step
   Memory attention_scratch_;
   Memory linear_partials_;
   Memory linear_counters_;

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/decode.h"
 #include "kernels/cuda/linear_panels.cuh"
+#include "kernels/cuda/named_rows.cuh"
 
 namespace ingot::cuda {
 namespace {
@@ -115,9 +116,9 @@ __global__ void decode_matrix(const std::byte* panels, int64_t stride, int rows,
 // Eight runs of one row a warp.
 template <Packing kPacking>
 __global__ void gather_rows(const std::byte* panels, int64_t stride, int cols, float scale,
-                            const int32_t* rows, float factor, float* out) {
+                            NamedRows rows, float factor, float* out) {
   const int lane = threadIdx.x % 32;
-  const int row = rows[blockIdx.y];
+  const int row = number_of(rows, static_cast<int>(blockIdx.y));
   const int t = lane % 4;
   const int block = blockIdx.x * kDecodeWarps + threadIdx.x / 32;
   const int run = lane / 4;
@@ -152,15 +153,14 @@ struct GatherRows {
   const std::byte* panels;
   int64_t cols;
   float scale;
-  const int32_t* rows;
-  int32_t count;
+  NamedRows rows;
   float factor;
   float* out;
   Stream stream;
   template <Packing kPacking>
   void run() const {
     const dim3 grid(static_cast<unsigned>((cols + 256 * kDecodeWarps - 1) / (256 * kDecodeWarps)),
-                    static_cast<unsigned>(count));
+                    static_cast<unsigned>(rows.count));
     gather_rows<kPacking>
         <<<grid, 32 * kDecodeWarps, 0, stream>>>(panels, shape_of_panel(kPacking, cols).panel,
                                                  static_cast<int>(cols), scale, rows, factor, out);
@@ -216,9 +216,8 @@ void decode_panels(Packing packing, const std::byte* panels, int64_t rows, int64
 }
 
 void gather_panel_rows(Packing packing, const std::byte* panels, int64_t cols, float scale,
-                       const int32_t* rows, int32_t count, float factor, float* out,
-                       Stream stream) {
-  with_packing(packing, GatherRows{panels, cols, scale, rows, count, factor, out, stream});
+                       const NamedRows& rows, float factor, float* out, Stream stream) {
+  with_packing(packing, GatherRows{panels, cols, scale, rows, factor, out, stream});
 }
 
 }  // namespace ingot::cuda

@@ -5,23 +5,25 @@
 #include <cuda_fp8.h>
 
 #include "kernels/cuda/decode.h"
+#include "kernels/cuda/named_rows.cuh"
 
 namespace ingot::cuda {
 namespace {
 
 template <class Element>
-__global__ void gather_kernel(const std::byte* table, int64_t row_bytes, int cols,
-                              const int32_t* rows, float factor, float* out) {
-  const auto* row = reinterpret_cast<const Element*>(table + rows[blockIdx.y] * row_bytes);
+__global__ void gather_kernel(const std::byte* table, int64_t row_bytes, int cols, NamedRows rows,
+                              float factor, float* out) {
+  const int number = number_of(rows, static_cast<int>(blockIdx.y));
+  const auto* row = reinterpret_cast<const Element*>(table + number * row_bytes);
   const int col = blockIdx.x * blockDim.x + threadIdx.x;
   if (col < cols)
     out[static_cast<int64_t>(blockIdx.y) * cols + col] = static_cast<float>(row[col]) * factor;
 }
 
 template <class Element>
-void launch_gather(const std::byte* table, int64_t row_bytes, int64_t cols, const int32_t* rows,
-                   int32_t count, float factor, float* out, Stream stream) {
-  const dim3 grid(static_cast<unsigned>((cols + 255) / 256), static_cast<unsigned>(count));
+void launch_gather(const std::byte* table, int64_t row_bytes, int64_t cols, const NamedRows& rows,
+                   float factor, float* out, Stream stream) {
+  const dim3 grid(static_cast<unsigned>((cols + 255) / 256), static_cast<unsigned>(rows.count));
   gather_kernel<Element>
       <<<grid, 256, 0, stream>>>(table, row_bytes, static_cast<int>(cols), rows, factor, out);
 }
@@ -40,15 +42,14 @@ __global__ void decode_e4m3_kernel(const std::byte* codes, int64_t row_bytes, co
 }  // namespace
 
 void gather_element_rows(ElementType type, const std::byte* table, int64_t row_bytes, int64_t cols,
-                         const int32_t* rows, int32_t count, float factor, float* out,
-                         Stream stream) {
+                         const NamedRows& rows, float factor, float* out, Stream stream) {
   switch (type) {
     case ElementType::kF32:
-      return launch_gather<float>(table, row_bytes, cols, rows, count, factor, out, stream);
+      return launch_gather<float>(table, row_bytes, cols, rows, factor, out, stream);
     case ElementType::kF16:
-      return launch_gather<__half>(table, row_bytes, cols, rows, count, factor, out, stream);
+      return launch_gather<__half>(table, row_bytes, cols, rows, factor, out, stream);
     case ElementType::kBF16:
-      return launch_gather<__nv_bfloat16>(table, row_bytes, cols, rows, count, factor, out, stream);
+      return launch_gather<__nv_bfloat16>(table, row_bytes, cols, rows, factor, out, stream);
     case ElementType::kE4M3:
     case ElementType::kInt8:
       return;  // no table is kept so

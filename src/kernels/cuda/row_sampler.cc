@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_error.h"
@@ -37,8 +38,13 @@ const T* put(std::span<const T> values, std::byte* host, std::byte* device, size
 
 }  // namespace
 
-void RowSampler::add_row(const RowSampling& wanted, size_t row, RowKind kind) {
-  RowPlan& plan = plans_.emplace_back();
+RowSampler::~RowSampler() {
+  for (const Slot& slot : slots_)
+    if (slot.done != nullptr) cudaEventDestroy(slot.done);
+}
+
+void RowSampler::add_row(const RowSampling& wanted, size_t row, RowKind kind, Slot& slot) {
+  RowPlan& plan = slot.plans.emplace_back();
   plan.row = static_cast<int32_t>(row);
   plan.kind = kind;
   plan.first_edit = static_cast<int32_t>(edits_.size());
@@ -59,8 +65,8 @@ void RowSampler::add_row(const RowSampling& wanted, size_t row, RowKind kind) {
   plan.uniform = wanted.uniform;
 }
 
-void RowSampler::plan(std::span<const RowSampling> rows) {
-  plans_.clear();
+void RowSampler::plan(std::span<const RowSampling> rows, Slot& slot) {
+  slot.plans.clear();
   edits_.clear();
   masks_.clear();
   shortest_mask_ = std::numeric_limits<size_t>::max();
@@ -68,31 +74,51 @@ void RowSampler::plan(std::span<const RowSampling> rows) {
   for (const RowKind kind : {RowKind::kDrawn, RowKind::kGreedy}) {
     for (size_t row = 0; row < rows.size(); ++row) {
       const bool is_greedy = kind == RowKind::kGreedy;
-      if (!rows[row].is_on_host && rows[row].is_greedy == is_greedy) add_row(rows[row], row, kind);
+      if (!rows[row].is_on_host && rows[row].is_greedy == is_greedy)
+        add_row(rows[row], row, kind, slot);
     }
-    if (kind == RowKind::kDrawn) searched_ = static_cast<int32_t>(plans_.size());
+    if (kind == RowKind::kDrawn) searched_ = static_cast<int32_t>(slot.plans.size());
   }
-  sampled_ = static_cast<int32_t>(plans_.size());
-  for (int32_t i = 0; i < sampled_; ++i) {
-    const int32_t row = plans_[static_cast<size_t>(i)].row;
+  slot.sampled = static_cast<int32_t>(slot.plans.size());
+  for (int32_t i = 0; i < slot.sampled; ++i) {
+    const int32_t row = slot.plans[static_cast<size_t>(i)].row;
     const int32_t best = rows[static_cast<size_t>(row)].logprobs;
     if (best < 0) continue;
     INGOT_CHECK(best <= kMostDeviceLogprobs);
-    RowPlan& report = plans_.emplace_back();
+    RowPlan& report = slot.plans.emplace_back();
     report.row = row;
     report.kind = RowKind::kReport;
     report.top_k = best;
-    report.sampled = i;
   }
 }
 
+// Room for the tokens of so many rows; those of the step before may still be wanted.
+Status RowSampler::keep_tokens(size_t rows, Stream stream) {
+  constexpr size_t kFewest = 1024;
+  const size_t bytes = std::bit_ceil(std::max(rows, kFewest)) * sizeof(int32_t);
+  if (bytes <= tokens_.size()) return Status::ok();
+  INGOT_TRY(Memory larger, Memory::allocate(bytes));
+  if (tokens_.size() > 0) {
+    INGOT_TRY(to_status(cudaMemcpyAsync(larger.data(), tokens_.data(), tokens_.size(),
+                                        cudaMemcpyDeviceToDevice, stream),
+                        "what was sampled on the GPU"));
+  }
+  INGOT_TRY(to_status(cudaStreamSynchronize(stream), "what was sampled on the GPU"));
+  tokens_ = std::move(larger);
+  ++moves_;
+  return Status::ok();
+}
+
 Status RowSampler::begin(std::span<const RowSampling> rows, Stream stream) {
-  plan(rows);
-  samples_.resize(rows.size());
-  for (RowSample& sample : samples_)
+  INGOT_CHECK(started_ - finished_ < 2);
+  Slot& slot = next();
+  plan(rows, slot);
+  slot.samples.resize(rows.size());
+  for (RowSample& sample : slot.samples)
     sample.id = -1;
-  if (plans_.empty()) return Status::ok();
-  const std::span<const RowPlan> plans(plans_);
+  INGOT_TRY(keep_tokens(rows.size(), stream));
+  if (slot.plans.empty()) return Status::ok();
+  const std::span<const RowPlan> plans(slot.plans);
   const std::span<const LogitEdit> edits(edits_);
   const std::span<const uint32_t> masks(masks_);
   const size_t bytes =
@@ -108,9 +134,9 @@ Status RowSampler::begin(std::span<const RowSampling> rows, Stream stream) {
       "what is sampled on the GPU");
 }
 
-Status RowSampler::reserve(int64_t vocab) {
-  const auto sampled = static_cast<size_t>(sampled_);
-  const size_t reports = plans_.size() - sampled;
+Status RowSampler::reserve(int64_t vocab, Slot& slot) {
+  const auto sampled = static_cast<size_t>(slot.sampled);
+  const size_t reports = slot.plans.size() - sampled;
   const size_t rows = std::max(sampled, reports);
   const size_t searched = std::max(static_cast<size_t>(searched_), reports);
   parts_ = sampling_parts(static_cast<int32_t>(rows), static_cast<int32_t>(vocab));
@@ -119,21 +145,20 @@ Status RowSampler::reserve(int64_t vocab) {
   INGOT_TRY(reserve_ample(tops_, rows * (parts + 1) * sizeof(unsigned long long)));
   INGOT_TRY(reserve_ample(blocks_, 2 * searched * blocks * sizeof(float)));
   INGOT_TRY(reserve_ample(saved_, edits_.size() * sizeof(float)));
-  INGOT_TRY(reserve_ample(tokens_, sampled * sizeof(int32_t)));
-  INGOT_TRY(reserve_ample(host_tokens_, sampled * sizeof(int32_t)));
-  return reserve_ample(host_reports_, reports * sizeof(RowReport));
+  INGOT_TRY(reserve_ample(slot.tokens, slot.samples.size() * sizeof(int32_t)));
+  return reserve_ample(slot.reports, reports * sizeof(RowReport));
 }
 
-SamplingPass RowSampler::pass_of(float* logits, int64_t vocab) const {
+SamplingPass RowSampler::pass_of(float* logits, int64_t vocab, const Slot& slot) const {
   const auto blocks = static_cast<int64_t>(logit_blocks(static_cast<size_t>(vocab)));
-  const int32_t reports = static_cast<int32_t>(plans_.size()) - sampled_;
-  const int64_t rows = std::max(sampled_, reports);
+  const int32_t reports = static_cast<int32_t>(slot.plans.size()) - slot.sampled;
+  const int64_t rows = std::max(slot.sampled, reports);
   auto* const tops = reinterpret_cast<unsigned long long*>(tops_.data());
   auto* const each_block = reinterpret_cast<float*>(blocks_.data());
   return {.logits = logits,
           .vocab = static_cast<int32_t>(vocab),
           .plans = device_plans_,
-          .count = sampled_,
+          .count = slot.sampled,
           .searched = searched_,
           .edits = device_edits_,
           .saved_logits = reinterpret_cast<float*>(saved_.data()),
@@ -144,49 +169,61 @@ SamplingPass RowSampler::pass_of(float* logits, int64_t vocab) const {
           .block_tops = each_block,
           .block_sums = each_block + std::max(searched_, reports) * blocks,
           .tokens = reinterpret_cast<int32_t*>(tokens_.data()),
-          .host_tokens = reinterpret_cast<int32_t*>(host_tokens_.data()),
-          .host_reports = reinterpret_cast<RowReport*>(host_reports_.data())};
+          .host_tokens = reinterpret_cast<int32_t*>(slot.tokens.data()),
+          .host_reports = reinterpret_cast<RowReport*>(slot.reports.data())};
 }
 
 Status RowSampler::start(float* logits, int64_t vocab, Stream stream) {
-  if (plans_.empty()) return Status::ok();
+  Slot& slot = next();
+  ++started_;
+  if (slot.plans.empty()) return Status::ok();
   INGOT_CHECK(shortest_mask_ >= (static_cast<size_t>(vocab) + 31) / 32);
-  INGOT_TRY(reserve(vocab));
-  SamplingPass pass = pass_of(logits, vocab);
+  INGOT_TRY(reserve(vocab, slot));
+  SamplingPass pass = pass_of(logits, vocab, slot);
   if (!edits_.empty()) apply_edits(pass, stream);
   scan_rows(pass, stream);
   if (has_sums_) weigh_rows(pass, stream);
   if (pass.searched > 0) search_rows(pass, stream);
   if (!edits_.empty()) undo_edits(pass, stream);
   // Logprobs are of the logits as they were.
-  const auto reports = static_cast<int32_t>(plans_.size()) - sampled_;
+  const auto reports = static_cast<int32_t>(slot.plans.size()) - slot.sampled;
   if (reports > 0) {
-    pass.plans += sampled_;
+    pass.plans += slot.sampled;
     pass.count = pass.searched = reports;
     scan_rows(pass, stream);
     weigh_rows(pass, stream);
     search_rows(pass, stream);
   }
-  return to_status(cudaGetLastError(), "sampling on the GPU");
-}
-
-Result<std::span<const RowSample>> RowSampler::finish(Stream stream) {
-  if (!plans_.empty()) {
-    INGOT_TRY(to_status(cudaStreamSynchronize(stream), "a step of the GPU"));
-    take(samples_);
+  INGOT_TRY(to_status(cudaGetLastError(), "sampling on the GPU"));
+  if (slot.done == nullptr) {
+    INGOT_TRY(to_status(cudaEventCreateWithFlags(&slot.done, cudaEventDisableTiming),
+                        "an event of the GPU"));
   }
-  return std::span<const RowSample>(samples_);
+  return to_status(cudaEventRecord(slot.done, stream), "sampling on the GPU");
 }
 
-void RowSampler::take(std::span<RowSample> samples) const {
-  const auto* const tokens = reinterpret_cast<const int32_t*>(host_tokens_.data());
-  const auto* const reports = reinterpret_cast<const RowReport*>(host_reports_.data());
-  for (size_t i = 0; i < static_cast<size_t>(sampled_); ++i)
-    samples[static_cast<size_t>(plans_[i].row)].id = tokens[i];
-  for (size_t i = static_cast<size_t>(sampled_); i < plans_.size(); ++i) {
-    RowSample& sample = samples[static_cast<size_t>(plans_[i].row)];
+Result<std::span<const RowSample>> RowSampler::finish() {
+  INGOT_CHECK(finished_ < started_);
+  Slot& slot = slots_[static_cast<size_t>(finished_++ % 2)];
+  if (!slot.plans.empty()) {
+    INGOT_TRY(to_status(cudaEventSynchronize(slot.done), "a step of the GPU"));
+    take(slot);
+  }
+  return std::span<const RowSample>(slot.samples);
+}
+
+void RowSampler::take(Slot& slot) {
+  const auto* const tokens = reinterpret_cast<const int32_t*>(slot.tokens.data());
+  const auto* const reports = reinterpret_cast<const RowReport*>(slot.reports.data());
+  for (size_t i = 0; i < slot.plans.size(); ++i) {
+    const auto row = static_cast<size_t>(slot.plans[i].row);
+    RowSample& sample = slot.samples[row];
+    if (i < static_cast<size_t>(slot.sampled)) {
+      sample.id = tokens[row];
+      continue;
+    }
     if (sample.id < 0) continue;
-    const RowReport& report = reports[i - static_cast<size_t>(sampled_)];
+    const RowReport& report = reports[i - static_cast<size_t>(slot.sampled)];
     sample.logprobs.id = sample.id;
     sample.logprobs.logprob = report.logprob;
     sample.logprobs.top.clear();

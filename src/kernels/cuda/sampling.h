@@ -22,7 +22,6 @@ struct RowPlan {
   int32_t edits = 0;
   int64_t first_mask_word = -1;  // -1: no mask
   int32_t top_k = 0;             // of a report: how many alternatives
-  int32_t sampled = 0;           // of a report: the plan whose token it tells of
   float top_p_scale = 1;
   float scale = 1;
   double top_p = 1;
@@ -52,7 +51,7 @@ struct SamplingPass {
   unsigned long long* tops;          // [count], see key_of() in sampling_row.cuh
   float* block_tops;                 // [searched, blocks of 64]
   float* block_sums;                 // [searched, blocks of 64]
-  int32_t* tokens;                   // of the first pass' plans: the token, or -1
+  int32_t* tokens;                   // [rows of logits] of the first pass: the token, or -1
   int32_t* host_tokens;              // the same, the host's
   RowReport* host_reports;           // [count] of a pass of reports, the host's
 };

@@ -92,8 +92,9 @@ __global__ __launch_bounds__(kJoinThreads) void join_kernel(
   pass.tops[index] = key;
   if (index < pass.searched) return;
   const int token = is_number(key) ? id_of(key) : -1;
-  pass.tokens[index] = token;
-  pass.host_tokens[index] = token;
+  const int row = pass.plans[index].row;
+  pass.tokens[row] = token;
+  pass.host_tokens[row] = token;
 }
 
 }  // namespace

@@ -311,14 +311,14 @@ __global__ __launch_bounds__(kSearchThreads) void search_kernel(
   if (plan.kind == RowKind::kDrawn) {
     const int token = is_number(top) ? draw(search) : -1;
     if (threadIdx.x != 0) return;
-    pass.tokens[index] = token;
-    pass.host_tokens[index] = token;
+    pass.tokens[plan.row] = token;
+    pass.host_tokens[plan.row] = token;
     return;
   }
-  const int token = pass.tokens[plan.sampled];
+  const int token = pass.tokens[plan.row];
   if (token < 0) return;  // the host samples this row, and reports
   const bool is_told = is_number(top) && report(search, token, pass.host_reports[index]);
-  if (!is_told && threadIdx.x == 0) pass.host_tokens[plan.sampled] = -1;
+  if (!is_told && threadIdx.x == 0) pass.host_tokens[plan.row] = -1;
 }
 
 }  // namespace
