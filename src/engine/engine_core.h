@@ -66,7 +66,7 @@ class EngineCore {
   // Writes what the disk tier should keep.
   void save_prefixes();
 
-  bool has_work() const { return flight_ || scheduler_->has_work(); }
+  bool has_work() const { return scheduler_->has_work(); }
   // False when step() would do nothing before `next_deadline()`.
   bool can_step() const { return flight_ || !untold_.empty() || scheduler_->can_step(); }
   Instant next_deadline() const { return scheduler_->next_deadline(); }
