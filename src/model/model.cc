@@ -151,7 +151,7 @@ class Binder {
           model_.device_->place(*quantized, out.bias, place_options(Layout::kU8), tensors_.exec());
       if (!placed.is_ok()) return named(source.weight, placed.status());
       out.linear = Linear::placed(*std::move(placed));
-      if (quantized->owned_codes == nullptr) MappedFile::release(quantized->codes);
+      if (quantized->owned_codes == nullptr) release(quantized->codes);
       return Status::ok();
     }
     INGOT_TRY(BoundTensor bound, tensors_.matrix(source.weight, rows, cols));
@@ -164,8 +164,17 @@ class Binder {
                             std::span<const float> bias) {
     auto placed = model_.device_->place(view, bias, place_options(view.layout), tensors_.exec());
     if (!placed.is_ok()) return named(source, placed.status());
-    MappedFile::release(view.bytes);
+    release(view.bytes);
     return Linear::placed(*std::move(placed));
+  }
+
+  // What was copied; by all threads, as giving back small pages takes longer than copying them.
+  void release(std::span<const std::byte> bytes) {
+    constexpr int64_t kPiece = int64_t{2} << 20;
+    tensors_.exec().for_ranges(std::ssize(bytes), kPiece, [&](int64_t begin, int64_t end) {
+      MappedFile::release(
+          bytes.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    });
   }
 
   PlaceOptions place_options(Layout layout) const {

@@ -75,7 +75,7 @@ class Warpgroups {
     if (threadIdx.x == 0) {
       for (int i = 0; i < kStages; ++i) {
         make_barrier(full_ + 8 * i, 1);
-        make_barrier(used_ + 8 * i, Shape::kPanels);
+        make_barrier(used_ + 8 * i, Shape::kComputing);
       }
       show_barriers_to_copies();
     }
@@ -147,8 +147,7 @@ class Warpgroups {
       wait_for_phase(full(i), parity(i));
       clear_missing(i);
       add_block(i, total);
-      __syncwarp();  // all lanes have read it
-      if (lane_ == 0) arrive(used(i));
+      arrive(used(i));
     }
     let_next_begin();
     // The stages are everyone's; now they become the place of sums.
