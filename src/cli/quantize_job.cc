@@ -134,6 +134,7 @@ class QuantizeRun {
     compress.types.recipe = recipe_types(mix.sensitivity, mix.allocation);
     compress.importance = &mix.importance;
     compress.importance_name = "measured by ingot quantize";
+    if (!job_.gguf.has_no_feedback) compress.samples = options.samples;
     return write_gguf(checkpoint, compress);
   }
 
@@ -167,6 +168,9 @@ class QuantizeRun {
     } else if (!job_.flags.calibration.empty() || is_needed) {
       INGOT_TRY(importance,
                 measure_importance(job_.model, checkpoint, calibration(), job_.threads));
+      if (!job_.gguf.has_no_feedback) {
+        INGOT_TRY(options.samples, calibration_samples(job_.model, calibration()));
+      }
       options.importance = &importance;
       options.importance_name = "measured by ingot quantize";
     }
@@ -237,6 +241,7 @@ class QuantizeRun {
       types += fmt::format("{}{} {}", types.empty() ? "" : ", ", count, type);
     QuantizeOutcome outcome = tell_size(report, input, "(" + types + ")");
     outcome.json["tensors_by_type"] = report.tensors_by_type;
+    outcome.json["error_feedback_tensors"] = report.fed_back;
     outcome.json["notes"] = report.notes;
     for (const std::string& note : report.notes)
       outcome.text += note + "\n";
