@@ -114,6 +114,16 @@ def test_calibrated_k_blocks_take_in_errors_and_lose_less(ingot, folder, story, 
     assert perplexity(ingot, again, story) == pytest.approx(perplexity(ingot, fed, story), rel=0.02)
 
 
+def test_a_model_writes_samples_for_itself(ingot, folder, tmp_path):
+    flags = ["--method", "q4_k_m", "--samples", 2, "--seq-len", 48, "--own-samples", 3]
+    one, other = tmp_path / "one.gguf", tmp_path / "other.gguf"
+    ingot("quantize", folder, "-o", one, *flags)
+    ingot("quantize", folder, "-o", other, *flags, "-t", 1)
+    assert tree_hash(one) == tree_hash(other)
+    keys = json.dumps(ingot("inspect", one, "--json").json["metadata"])
+    assert "3 windows of the model's own" in keys
+
+
 def test_a_mix_meets_its_target_and_its_recipe_replays(ingot, folder, story, tmp_path):
     out, again = tmp_path / "mix.gguf", tmp_path / "again.gguf"
     ingot("quantize", folder, "-o", out, "--target-bpw", 5, "--calibration", story, *SMALL, timeout=600)
