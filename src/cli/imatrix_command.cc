@@ -49,7 +49,9 @@ class ImatrixCommand : public Command {
   Status run() override {
     INGOT_TRY(const auto checkpoint, open_checkpoint(model_));
     INGOT_TRY(const GgufPlan plan, plan_gguf(checkpoint));
-    INGOT_TRY(const ImportanceMatrix own, measure_importance(model_, checkpoint, flags_, threads_));
+    INGOT_TRY(auto samples, calibration_samples(model_, flags_, threads_));
+    INGOT_TRY(const ImportanceMatrix own,
+              measure_importance(checkpoint, std::move(samples), flags_, threads_));
     // By the names that a GGUF file of this model has.
     ImportanceMatrix named = own;
     named.columns.clear();

@@ -40,8 +40,9 @@ Result<SensitivityReport> measure_sensitivities(const std::string& model,
                                                 const CalibrationFlags& flags, int threads) {
   INGOT_TRY(const ModelPlan plan, plan_model(*checkpoint));
   INGOT_TRY(const GgufPlan gguf, plan_gguf(checkpoint));
+  INGOT_TRY(auto samples, calibration_samples(model, flags, threads));
   INGOT_TRY(const ImportanceMatrix importance,
-            measure_importance(model, checkpoint, flags, threads));
+            measure_importance(checkpoint, std::move(samples), flags, threads));
   INGOT_TRY(LayerWalk walk, make_walk(model, checkpoint, plan, flags, threads));
   ProgressBar bar("Measuring sensitivity");
   SensitivityOptions options;

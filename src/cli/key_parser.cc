@@ -73,11 +73,11 @@ KeyKind alt_key(char c) {
   }
 }
 
-struct Sequence {
+struct KeySequence {
   std::string_view body;  // after "ESC [" or "ESC O"
   KeyKind kind;
 };
-constexpr std::array<Sequence, 19> kSequences = {{
+constexpr std::array<KeySequence, 19> kSequences = {{
     {"A", KeyKind::kUp},          {"B", KeyKind::kDown},         {"C", KeyKind::kRight},
     {"D", KeyKind::kLeft},        {"H", KeyKind::kLineStart},    {"F", KeyKind::kLineEnd},
     {"1~", KeyKind::kLineStart},  {"7~", KeyKind::kLineStart},   {"4~", KeyKind::kLineEnd},
@@ -88,7 +88,7 @@ constexpr std::array<Sequence, 19> kSequences = {{
 }};
 
 KeyKind sequence_key(std::string_view body) {
-  const auto* found = std::ranges::find(kSequences, body, &Sequence::body);
+  const auto* found = std::ranges::find(kSequences, body, &KeySequence::body);
   return found == kSequences.end() ? KeyKind::kUnknown : found->kind;
 }
 

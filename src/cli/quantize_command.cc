@@ -27,7 +27,8 @@ Methods that write GGUF, by the names of llama-quantize, with bits a weight of a
 A mix of types chosen by measuring what each matrix costs: --target-bpw, --target-size or --max-kl.
 It is written to OUT.recipe.json, which can be edited and replayed with --recipe.
 
-Without --imatrix GGUF types round by themselves; --calibration measures importance on the way.
+Without --imatrix GGUF types round by themselves; --calibration measures importance on the way and
+lets columns of Q2_K to Q6_K take in the errors of those before them (--no-error-feedback: not).
 A run that was killed goes on where it was when it is started again; the output appears whole.
 
 Examples:

@@ -152,6 +152,11 @@ void add_quantize_flags(CLI::App& command, QuantizeFlags& flags) {
   command.add_option("--seq-len,--max-seq-length", flags.sequence_length, "Tokens of each (512)")
       ->check(CLI::Range(int64_t{8}, int64_t{1} << 20))
       ->type_name("N");
+  command
+      .add_option("--own-samples", flags.own_samples,
+                  "Besides: windows that the model writes itself (0)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 16))
+      ->type_name("N");
 }
 
 Result<CompressOptions> compress_options(const QuantizeFlags& flags, Layout dtype) {

@@ -31,6 +31,7 @@ struct QuantizeFlags {
   std::string calibration;
   int64_t samples = 128;
   int64_t sequence_length = 512;
+  int64_t own_samples = 0;
 };
 void add_quantize_flags(CLI::App& command, QuantizeFlags& flags);
 

@@ -24,6 +24,8 @@ void add_quantize_gguf_flags(CLI::App& command, QuantizeGgufFlags& flags) {
       ->type_name("RULE");
   command.add_flag("--pure", flags.is_pure, "GGUF: one type for all matrices");
   command.add_flag("--leave-output-tensor", flags.keeps_output, "GGUF: the output matrix in F16");
+  command.add_flag("--no-error-feedback", flags.has_no_feedback,
+                   "GGUF: calibration weighs errors, but no column takes in those of others");
 }
 
 Result<Layout> parse_gguf_type(const std::string& name) {

@@ -18,6 +18,7 @@ struct QuantizeGgufFlags {
   std::vector<std::string> tensor_types;  // PATTERN=TYPE
   bool is_pure = false;
   bool keeps_output = false;
+  bool has_no_feedback = false;
 };
 void add_quantize_gguf_flags(CLI::App& command, QuantizeGgufFlags& flags);
 

@@ -58,7 +58,8 @@ class QuantizeRun {
 
  private:
   CalibrationFlags calibration() const {
-    return {job_.flags.calibration, job_.flags.samples, job_.flags.sequence_length};
+    return {job_.flags.calibration, job_.flags.samples, job_.flags.sequence_length,
+            job_.flags.own_samples};
   }
 
   Result<QuantizeOutcome> run_safetensors() const {
@@ -76,7 +77,7 @@ class QuantizeRun {
     options.threads = job_.threads;
     options.overwrites = job_.overwrites;
     if (options.calibrates()) {
-      INGOT_TRY(options.samples, calibration_samples(job_.model, calibration()));
+      INGOT_TRY(options.samples, calibration_samples(job_.model, calibration(), job_.threads));
     }
     ProgressBar bar("Quantizing");
     options.progress = [&](std::string_view what, double fraction) {
@@ -112,7 +113,7 @@ class QuantizeRun {
     AutoMixOptions options;
     options.target = job_.target;
     options.walk.threads = job_.threads;
-    INGOT_TRY(options.samples, calibration_samples(job_.model, calibration()));
+    INGOT_TRY(options.samples, calibration_samples(job_.model, calibration(), job_.threads));
     ProgressBar bar("Choosing types");
     options.progress = [&](std::string_view what, double fraction) {
       bar.set_label(fmt::format("Choosing types, {}", what));
@@ -134,6 +135,7 @@ class QuantizeRun {
     compress.types.recipe = recipe_types(mix.sensitivity, mix.allocation);
     compress.importance = &mix.importance;
     compress.importance_name = "measured by ingot quantize";
+    if (!job_.gguf.has_no_feedback) compress.samples = options.samples;
     return write_gguf(checkpoint, compress);
   }
 
@@ -164,9 +166,11 @@ class QuantizeRun {
       INGOT_TRY(importance, read_importance(job_.gguf.imatrix));
       options.importance = &importance;
       options.importance_name = job_.gguf.imatrix;
-    } else if (!job_.flags.calibration.empty() || is_needed) {
+    } else if (!job_.flags.calibration.empty() || job_.flags.own_samples > 0 || is_needed) {
+      INGOT_TRY(auto samples, calibration_samples(job_.model, calibration(), job_.threads));
+      if (!job_.gguf.has_no_feedback) options.samples = samples;
       INGOT_TRY(importance,
-                measure_importance(job_.model, checkpoint, calibration(), job_.threads));
+                measure_importance(checkpoint, std::move(samples), calibration(), job_.threads));
       options.importance = &importance;
       options.importance_name = "measured by ingot quantize";
     }
@@ -237,6 +241,7 @@ class QuantizeRun {
       types += fmt::format("{}{} {}", types.empty() ? "" : ", ", count, type);
     QuantizeOutcome outcome = tell_size(report, input, "(" + types + ")");
     outcome.json["tensors_by_type"] = report.tensors_by_type;
+    outcome.json["error_feedback_tensors"] = report.fed_back;
     outcome.json["notes"] = report.notes;
     for (const std::string& note : report.notes)
       outcome.text += note + "\n";

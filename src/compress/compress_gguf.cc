@@ -7,16 +7,19 @@
 #include <mutex>
 
 #include "base/checksum.h"
+#include "compress/gguf_feedback.h"
 #include "convert/input_identity.h"
 #include "formats/tensor_writer.h"
 #include "model/mapper.h"
 #include "model/module_name.h"
+#include "quant/feedback_rows.h"
 #include "quant/quantize_rows.h"
 
 namespace ingot {
 namespace {
 
 constexpr int64_t kPieceFloats = 4 << 20;
+constexpr double kFeedbackShare = 0.9;  // of the time
 
 class GgufCompressor {
  public:
@@ -34,15 +37,19 @@ class GgufCompressor {
     writer_options.overwrites = options_.overwrites;
     writer_options.split_bytes = options_.split_bytes;
     writer_options.plan =
-        fmt::format("{}\nimportance {}", input_identity(input_->name()), importance_hash());
+        fmt::format("{}\nimportance {} feedback {}", input_identity(input_->name()),
+                    importance_hash(), options_.samples.empty() ? "none" : samples_hash());
     INGOT_TRY(const auto writer, create_gguf(path_, plan_.values, planned_, writer_options));
     for (size_t i = 0; i < writer->size(); ++i)
       report_.was_resumed = report_.was_resumed || writer->is_done(i);
+    if (!options_.samples.empty()) INGOT_TRY(write_with_feedback(model, *writer));
+    // What is left has the rest of the bar.
+    const double begun = options_.samples.empty() ? 0.0 : kFeedbackShare;
     uint64_t done = 0;
     for (size_t i = 0; i < planned_.size(); ++i) {
       if (options_.progress) {
-        options_.progress(planned_[i].name,
-                          static_cast<double>(done) / static_cast<double>(report_.bytes));
+        options_.progress(planned_[i].name, begun + (1 - begun) * static_cast<double>(done) /
+                                                        static_cast<double>(report_.bytes));
       }
       if (!writer->is_done(i)) INGOT_TRY(write(i, *writer));
       done += writer->size_bytes(i);
@@ -98,6 +105,63 @@ class GgufCompressor {
     for (const auto& [name, columns] : options_.importance->columns)
       text += fmt::format("{} {:x}\n", name, checksum64(std::as_bytes(std::span(columns))));
     return fmt::format("{:x}", checksum64(std::as_bytes(std::span(text))));
+  }
+
+  std::string samples_hash() const {
+    std::string text;
+    for (const auto& sample : options_.samples)
+      text += fmt::format("{} {:x}\n", sample.size(), checksum64(std::as_bytes(std::span(sample))));
+    return fmt::format("{:x}", checksum64(std::as_bytes(std::span(text))));
+  }
+
+  // The tensors of layers whose types take it; what is not written here is written without.
+  Status write_with_feedback(const ModelPlan& model, TensorWriter& writer) {
+    WalkOptions walk_options;
+    walk_options.threads = options_.threads;
+    INGOT_TRY(LayerWalk walk, LayerWalk::create(input_, model, options_.samples, walk_options));
+    const auto index_of = [&](const SourceTensor& tensor) {
+      return static_cast<size_t>(&tensor - plan_.tensors.data());
+    };
+    FeedbackWalk visitor;
+    visitor.wants = [&](const SourceTensor& tensor) {
+      const size_t index = index_of(tensor);
+      return takes_feedback(planned_[index].layout) && tensor.natural != planned_[index].layout &&
+             !writer.is_done(index);
+    };
+    visitor.write = [&](const SourceTensor& tensor, const Feedback& feedback, const Exec& exec) {
+      return write_fed_back(tensor, index_of(tensor), feedback, exec, walk.targets(), writer);
+    };
+    visitor.progress = [&](size_t layer, size_t layers) {
+      if (!options_.progress) return;
+      options_.progress(fmt::format("layer {} of {}", layer + 1, layers),
+                        kFeedbackShare * static_cast<double>(layer) / static_cast<double>(layers));
+    };
+    INGOT_TRY(const std::vector<std::string> notes,
+              walk_with_feedback(plan_.tensors, walk, visitor));
+    report_.notes.insert(report_.notes.end(), notes.begin(), notes.end());
+    return Status::ok();
+  }
+
+  Status write_fed_back(const SourceTensor& source, size_t index, const Feedback& feedback,
+                        const Exec& exec, TargetSet targets, TensorWriter& writer) {
+    const Layout layout = planned_[index].layout;
+    const int64_t rows = source.rows();
+    const int64_t cols = source.cols();
+    const uint64_t row_bytes = storage_bytes(layout, static_cast<uint64_t>(cols)).value_or(0);
+    const int64_t step = std::max<int64_t>(1, kPieceFloats / cols);
+    std::vector<float> values;
+    std::vector<std::byte> bytes;
+    for (int64_t row = 0; row < rows; row += step) {
+      const int64_t end = std::min(rows, row + step);
+      values.resize(static_cast<size_t>((end - row) * cols));
+      bytes.resize(static_cast<size_t>(end - row) * row_bytes);
+      INGOT_TRY(source.read_rows(row, end, values));
+      INGOT_TRY(quantize_rows_with_feedback(layout, values, feedback, bytes, exec, targets));
+      INGOT_TRY(writer.write_part(index, static_cast<uint64_t>(row) * row_bytes, bytes));
+    }
+    INGOT_TRY(input_->check_intact());
+    ++report_.fed_back;
+    return writer.finish(index);
   }
 
   Status write(size_t index, TensorWriter& writer) {

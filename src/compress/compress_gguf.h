@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From any checkpoint to a quantized GGUF file: rows are read as floats, encoded by all threads and
-// written, a few megabytes at a time.
+// written, a few megabytes at a time. With calibration samples the types that can are rounded with
+// error feedback, layer by layer (gguf_feedback.h).
 #pragma once
 
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "compress/gguf_types.h"
 #include "convert/source_tensor.h"
 #include "formats/checkpoint.h"
+#include "ingot/sampling.h"
 
 namespace ingot {
 
@@ -20,6 +22,7 @@ struct GgufCompressOptions {
   GgufTypeOptions types;
   const ImportanceMatrix* importance = nullptr;  // by the input's modules, or by GGUF's names
   std::string importance_name;                   // where it comes from, for the file's keys
+  std::vector<std::vector<TokenId>> samples;     // for error feedback; empty: without
   uint64_t split_bytes = 0;
   bool overwrites = false;
   int threads = 0;
@@ -31,6 +34,7 @@ struct GgufCompressReport {
   double bits_per_weight = 0;  // of all matrices
   bool was_resumed = false;
   bool was_quantized = false;  // the input was
+  int fed_back = 0;            // tensors that were rounded with error feedback, in this run
   std::map<std::string, int> tensors_by_type;
   std::vector<std::string> notes;
 };

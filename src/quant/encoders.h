@@ -21,16 +21,22 @@ struct EncodeJob {
 
 using Encoder = void (*)(const EncodeJob& job);
 
+// Puts other codes, one a byte, into a block whose scales stay.
+using CodeReplacer = void (*)(const uint8_t* codes, std::byte* block);
+
 // Null for a layout without an encoder.
 namespace generic {
 Encoder find_encoder(Layout layout);
-}
+CodeReplacer find_code_replacer(Layout layout);
+}  // namespace generic
 namespace avx2 {
 Encoder find_encoder(Layout layout);
-}
+CodeReplacer find_code_replacer(Layout layout);
+}  // namespace avx2
 namespace avx512 {
 Encoder find_encoder(Layout layout);
-}
+CodeReplacer find_code_replacer(Layout layout);
+}  // namespace avx512
 
 struct EncodeTarget {
   const char* name;

@@ -136,8 +136,10 @@ Result<Feedback> factor_hessian(std::vector<float> hessian, int64_t cols,
   double damping = options.damping;
   for (int attempt = 0; attempt < kTries; ++attempt, damping *= 10) {
     result.r = hessian;
-    for (int64_t i = 0; i < cols; ++i)
-      result.r[index(i * cols + i)] += static_cast<float>(damping * mean);
+    for (int64_t i = 0; i < cols; ++i) {
+      float& own = result.r[index(i * cols + i)];
+      own += static_cast<float>(damping * mean + options.shrinkage * static_cast<double>(own));
+    }
     INGOT_TRY(const bool is_positive, cholesky(result.r, cols, exec, targets));
     if (!is_positive) continue;
     std::ranges::reverse(result.r);

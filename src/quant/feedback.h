@@ -23,6 +23,7 @@ struct Feedback {
 struct FeedbackOptions {
   double damping = 0.01;        // of the mean of H's diagonal, added to it
   bool orders_columns = false;  // those with the largest diagonal first (act-order)
+  double shrinkage = 0;         // of each diagonal element itself, added to it
 };
 
 // `hessian` [cols][cols], symmetric. Columns that are never used cost nothing and change nothing.

@@ -99,6 +99,31 @@ def test_an_importance_matrix_is_made_and_used(ingot, folder, story, plain, tmp_
     assert str(matrix) in json.dumps(keys)
 
 
+def test_calibrated_k_blocks_take_in_errors_and_lose_less(ingot, folder, story, plain, tmp_path):
+    flags = ["--method", "q2_k", "--calibration", story, "--samples", 8, "--seq-len", 96, "--json"]
+    fed, plainly, file = tmp_path / "fed.gguf", tmp_path / "plainly.gguf", tmp_path / "in.gguf"
+    assert ingot("quantize", folder, "-o", fed, *flags).json["error_feedback_tensors"] == 56
+    report = ingot("quantize", folder, "-o", plainly, *flags, "--no-error-feedback").json
+    assert report["error_feedback_tensors"] == 0
+    loss = perplexity(ingot, fed, story) / plain - 1
+    assert loss < 0.8 * (perplexity(ingot, plainly, story) / plain - 1)
+    # Rows of q and k stand in another order in GGUF; what is fed back goes along columns.
+    ingot("convert", folder, "-o", file)
+    again = tmp_path / "again.gguf"
+    assert ingot("quantize", file, "-o", again, *flags).json["error_feedback_tensors"] == 56
+    assert perplexity(ingot, again, story) == pytest.approx(perplexity(ingot, fed, story), rel=0.02)
+
+
+def test_a_model_writes_samples_for_itself(ingot, folder, tmp_path):
+    flags = ["--method", "q4_k_m", "--samples", 2, "--seq-len", 48, "--own-samples", 3]
+    one, other = tmp_path / "one.gguf", tmp_path / "other.gguf"
+    ingot("quantize", folder, "-o", one, *flags)
+    ingot("quantize", folder, "-o", other, *flags, "-t", 1)
+    assert tree_hash(one) == tree_hash(other)
+    keys = json.dumps(ingot("inspect", one, "--json").json["metadata"])
+    assert "3 windows of the model's own" in keys
+
+
 def test_a_mix_meets_its_target_and_its_recipe_replays(ingot, folder, story, tmp_path):
     out, again = tmp_path / "mix.gguf", tmp_path / "again.gguf"
     ingot("quantize", folder, "-o", out, "--target-bpw", 5, "--calibration", story, *SMALL, timeout=600)

@@ -62,4 +62,21 @@ Encoder find_encoder(Layout layout) {
   }
 }
 
+CodeReplacer find_code_replacer(Layout layout) {
+  switch (layout) {
+    case Layout::kQ2_K:
+      return replace_q2_k_codes;
+    case Layout::kQ3_K:
+      return replace_q3_k_codes;
+    case Layout::kQ4_K:
+      return replace_q4_k_codes;
+    case Layout::kQ5_K:
+      return replace_q5_k_codes;
+    case Layout::kQ6_K:
+      return replace_q6_k_codes;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace ingot::quant::INGOT_TARGET

@@ -139,8 +139,13 @@ Small to_bytes(const Integers& chosen) {
   return small;
 }
 
+void put_scales(const uint8_t* scale, const uint8_t* min, uint8_t (&to)[16]) {
+  for (size_t g = 0; g < 16; ++g)
+    to[g] = static_cast<uint8_t>(scale[g] | (min[g] << 4));
+}
+
 // Eight scales and eight mins of six bits (docs/formats/blocks.md).
-void pack_six_bits(const uint8_t* scale, const uint8_t* min, uint8_t (&to)[12]) {
+void put_scales(const uint8_t* scale, const uint8_t* min, uint8_t (&to)[12]) {
   for (size_t g = 0; g < 4; ++g) {
     to[g] = static_cast<uint8_t>(scale[g] | ((scale[g + 4] >> 4) << 6));
     to[g + 4] = static_cast<uint8_t>(min[g] | ((min[g + 4] >> 4) << 6));
@@ -148,9 +153,7 @@ void pack_six_bits(const uint8_t* scale, const uint8_t* min, uint8_t (&to)[12]) 
   }
 }
 
-void pack(const uint8_t (*codes)[16], const uint8_t* scale, const uint8_t* min, Q2_K& block) {
-  for (size_t g = 0; g < 16; ++g)
-    block.group_scales[g] = static_cast<uint8_t>(scale[g] | (min[g] << 4));
+void put_codes(const uint8_t (*codes)[16], Q2_K& block) {
   for (size_t half = 0; half < 2; ++half) {
     for (size_t side = 0; side < 2; ++side) {
       const uint8_t(*planes)[16] = codes + 8 * half + side;
@@ -171,13 +174,11 @@ void pack_pairs(const uint8_t (*codes)[32], uint8_t* to) {
   }
 }
 
-void pack(const uint8_t (*codes)[32], const uint8_t* scale, const uint8_t* min, Q4_K& block) {
-  pack_six_bits(scale, min, block.group_scales);
+void put_codes(const uint8_t (*codes)[32], Q4_K& block) {
   pack_pairs(codes, block.codes);
 }
 
-void pack(const uint8_t (*codes)[32], const uint8_t* scale, const uint8_t* min, Q5_K& block) {
-  pack_six_bits(scale, min, block.group_scales);
+void put_codes(const uint8_t (*codes)[32], Q5_K& block) {
   pack_pairs(codes, block.codes);
   for (size_t i = 0; i < 32; ++i) {
     unsigned bits = 0;
@@ -213,7 +214,8 @@ void encode(const EncodeJob& job, const Levels& levels, const float (&targets)[k
       Block block;
       block.scale = Half{scale_bits[g]};
       block.min_scale = Half{min_bits[g]};
-      pack(bytes + g, small.scale + g, small.min + g, block);
+      put_scales(small.scale + g, small.min + g, block.group_scales);
+      put_codes(bytes + g, block);
       std::memcpy(job.out + (first + g) / kWidth * sizeof(Block), &block, sizeof(block));
     }
   });
@@ -225,7 +227,29 @@ constexpr float kTargets4[] = {15.0F, 14.2F, 14.4F, 14.6F, 14.8F, 15.2F, 15.4F,
 constexpr float kTargets5[] = {31.0F, 30.2F, 30.4F, 30.6F, 30.8F, 31.2F, 31.4F,
                                31.6F, 31.8F, 32.0F, 32.3F, 32.6F, 33.0F, 33.5F};
 
+template <class Block, size_t kSize>
+void replace_codes(const uint8_t* codes, std::byte* at) {
+  Block block;
+  uint8_t groups[Block::kGroup / kSize][kSize];
+  std::memcpy(&block, at, sizeof(block));
+  std::memcpy(groups, codes, sizeof(groups));
+  put_codes(groups, block);
+  std::memcpy(at, &block, sizeof(block));
+}
+
 }  // namespace
+
+void replace_q2_k_codes(const uint8_t* codes, std::byte* block) {
+  replace_codes<Q2_K, 16>(codes, block);
+}
+
+void replace_q4_k_codes(const uint8_t* codes, std::byte* block) {
+  replace_codes<Q4_K, 32>(codes, block);
+}
+
+void replace_q5_k_codes(const uint8_t* codes, std::byte* block) {
+  replace_codes<Q5_K, 32>(codes, block);
+}
 
 void encode_q2_k(const EncodeJob& job) {
   encode<Q2_K, 16>(job, {3.0F, 15.0F}, kTargets2, 3);

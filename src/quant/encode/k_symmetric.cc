@@ -15,14 +15,24 @@ struct Levels {
   float small_zero;  // and the integers of the groups in [-small_zero, small_zero - 1]
 };
 
-void pack(const uint8_t (*codes)[kSize], const Lanes& scales, Q3_K& block) {
+void put_scales(const Lanes& scales, Q3_K& block) {
   std::memset(block.group_scales, 0, sizeof(block.group_scales));
-  std::memset(block.high_bits, 0, sizeof(block.high_bits));
-  std::memset(block.codes, 0, sizeof(block.codes));
   for (size_t g = 0; g < 16; ++g) {
     const unsigned six = static_cast<unsigned>(static_cast<int>(scales[g]) + 32);
     block.group_scales[g % 8] |= static_cast<uint8_t>((six & 0xF) << (4 * (g / 8)));
     block.group_scales[8 + g % 4] |= static_cast<uint8_t>((six >> 4) << (2 * (g / 4)));
+  }
+}
+
+void put_scales(const Lanes& scales, Q6_K& block) {
+  for (size_t g = 0; g < 16; ++g)
+    block.group_scales[g] = static_cast<int8_t>(scales[g]);
+}
+
+void put_codes(const uint8_t (*codes)[kSize], Q3_K& block) {
+  std::memset(block.high_bits, 0, sizeof(block.high_bits));
+  std::memset(block.codes, 0, sizeof(block.codes));
+  for (size_t g = 0; g < 16; ++g) {
     uint8_t* low = block.codes + 32 * (g / 8) + 16 * (g % 2);
     uint8_t* high = block.high_bits + 16 * (g % 2);
     for (size_t i = 0; i < kSize; ++i) {
@@ -32,9 +42,7 @@ void pack(const uint8_t (*codes)[kSize], const Lanes& scales, Q3_K& block) {
   }
 }
 
-void pack(const uint8_t (*codes)[kSize], const Lanes& scales, Q6_K& block) {
-  for (size_t g = 0; g < 16; ++g)
-    block.group_scales[g] = static_cast<int8_t>(scales[g]);
+void put_codes(const uint8_t (*codes)[kSize], Q6_K& block) {
   for (size_t half = 0; half < 2; ++half) {
     for (size_t side = 0; side < 2; ++side) {
       const uint8_t(*planes)[kSize] = codes + 8 * half + side;
@@ -68,7 +76,8 @@ void encode(const EncodeJob& job, const Levels& levels, const float (&targets)[k
     store_half_bits(groups.block_scale, scale_bits);
     Block block;
     block.scale = Half{scale_bits[0]};
-    pack(bytes, groups.integers, block);
+    put_scales(groups.integers, block);
+    put_codes(bytes, block);
     std::memcpy(job.out + first / kLanes * sizeof(Block), &block, sizeof(block));
   });
 }
@@ -78,7 +87,25 @@ constexpr float kTargets3[] = {-4.0F, -3.0F, -3.2F, -3.4F, -3.6F, -3.8F, -4.2F,
 constexpr float kTargets6[] = {-32.0F, -30.4F, -30.8F, -31.0F, -31.3F, -31.6F,
                                -32.3F, -32.6F, -32.9F, 31.0F,  31.3F};
 
+template <class Block>
+void replace_codes(const uint8_t* codes, std::byte* at) {
+  Block block;
+  uint8_t groups[Block::kGroup / kSize][kSize];
+  std::memcpy(&block, at, sizeof(block));
+  std::memcpy(groups, codes, sizeof(groups));
+  put_codes(groups, block);
+  std::memcpy(at, &block, sizeof(block));
+}
+
 }  // namespace
+
+void replace_q3_k_codes(const uint8_t* codes, std::byte* block) {
+  replace_codes<Q3_K>(codes, block);
+}
+
+void replace_q6_k_codes(const uint8_t* codes, std::byte* block) {
+  replace_codes<Q6_K>(codes, block);
+}
 
 void encode_q3_k(const EncodeJob& job) {
   encode<Q3_K>(job, {4.0F, 32.0F}, kTargets3, 2);

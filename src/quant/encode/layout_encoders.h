@@ -33,4 +33,10 @@ void encode_iq2_xxs(const EncodeJob& job);
 void encode_iq1_s(const EncodeJob& job);
 void encode_iq1_m(const EncodeJob& job);
 
+void replace_q2_k_codes(const uint8_t* codes, std::byte* block);
+void replace_q3_k_codes(const uint8_t* codes, std::byte* block);
+void replace_q4_k_codes(const uint8_t* codes, std::byte* block);
+void replace_q5_k_codes(const uint8_t* codes, std::byte* block);
+void replace_q6_k_codes(const uint8_t* codes, std::byte* block);
+
 }  // namespace ingot::quant::INGOT_TARGET
