@@ -279,6 +279,7 @@ struct GroupsCore {
             dots[p][t] = first;
         }
       }
+      const Q8G32* in = x;
 #pragma GCC unroll 16
       for (int64_t i = 0; i < kRunCodes; ++i) {
         if constexpr (kParts == 2) {
@@ -291,13 +292,16 @@ struct GroupsCore {
                 dots[p][t] = rest[t];
           }
         }
+        // Read anew: kept for the second round, the inputs of six tokens would go through memory
+        // as vectors.
+        if (kHasLow && i == 8) asm("" : "+r"(in));
         __m512i codes[Panels];
 #pragma GCC unroll 2
         for (int64_t p = 0; p < Panels; ++p)
           codes[p] = tiles[p].codes[group * kRunCodes + i];
 #pragma GCC unroll 6
         for (int64_t t = 0; t < Tokens; ++t) {
-          const __m512i four = broadcast_4_bytes(x[t * stride].codes + group * 32 + i % 8 * 4);
+          const __m512i four = broadcast_4_bytes(in[t * stride].codes + group * 32 + i % 8 * 4);
 #pragma GCC unroll 2
           for (int64_t p = 0; p < Panels; ++p) {
             if (kHasLow && i == 8) dots[p][t] = after_high(dots[p][t]);

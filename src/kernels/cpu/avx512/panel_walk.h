@@ -78,18 +78,23 @@ void linear_direct(const LinearArgs& args, int64_t begin, int64_t end, int64_t s
   }
 }
 
-template <class Core, int64_t Panels>
+// before(first, count) and after(first, count) of every few tokens that pass.
+template <class Core, int64_t Panels, class Before, class After>
 void add_block(const typename Core::Tile* tiles, const LinearArgs& args, int64_t block,
-               const typename Core::Input* x, int64_t stride, int64_t tokens, float* sums) {
-  int64_t t = 0;
-  for (; t + kTileTokens <= tokens; t += kTileTokens)
-    Core::template add<Panels, kTileTokens>(tiles, args, block, x + t * stride, stride,
-                                            sums + t * kTokenSums);
-  if (t == tokens) return;
-  with_count<kTileTokens - 1>(tokens - t, [&]<int64_t Tokens>() {
+               const typename Core::Input* x, int64_t stride, int64_t tokens, float* sums,
+               Before&& before, After&& after) {
+  const auto pass = [&]<int64_t Tokens>(int64_t t) {
+    before(t, Tokens);
     Core::template add<Panels, Tokens>(tiles, args, block, x + t * stride, stride,
                                        sums + t * kTokenSums);
-  });
+    after(t, Tokens);
+  };
+  int64_t t = 0;
+  for (; t + kTileTokens <= tokens; t += kTileTokens)
+    pass.template operator()<kTileTokens>(t);
+  if (t == tokens) return;
+  with_count<kTileTokens - 1>(tokens - t,
+                              [&]<int64_t Tokens>() { pass.template operator()<Tokens>(t); });
 }
 
 // Sums of 16 rows: from y, or zero.
@@ -99,6 +104,15 @@ inline void start_row(const LinearArgs& args, int64_t token, int64_t row, int64_
   if (is_begun)
     sum = _mm512_maskz_loadu_ps(mask_of_rows(row, end), args.y + token * args.y_stride + row);
   _mm512_store_ps(sums, sum);
+}
+
+// A block of a panel that will be unpacked next, on its way while the tokens pass over this one: so
+// long a pause leaves the processor's own prefetcher without a stream.
+template <class Core>
+inline void prefetch_block(const std::byte* panel, int64_t block) {
+  constexpr int64_t kBytes = Core::kScaleBytes + 8 * Core::kRunBytes;
+  for (int64_t i = 0; i < kBytes; i += kLine)
+    _mm_prefetch(reinterpret_cast<const char*>(panel + block * kBytes + i), _MM_HINT_T1);
 }
 
 // Some tokens by columns [first, last) of blocks, by all rows. What came of the columns before is
@@ -112,22 +126,34 @@ void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t str
   for (int64_t row = begin; row < end; row += kTilePanels * 16) {
     const int64_t panels = end - row > 16 ? 2 : 1;
     const std::byte* panel = args.weights + row / 16 * args.weight_stride;
-    for (int64_t t = 0; t < tokens; ++t)
-      for (int64_t p = 0; p < panels; ++p)
-        start_row(args, token + t, row + p * 16, end, first > 0, sums + t * kTokenSums + p * 16);
     for (int64_t block = first; block < last; ++block) {
+      const bool is_last = block + 1 == last;
       for (int64_t p = 0; p < panels; ++p)
         Core::fill(panel + p * args.weight_stride, args, block, tiles[p]);
+      for (int64_t p = 0; p < panels; ++p)  // of the next rows, past the end too
+        prefetch_block<Core>(panel + (is_last ? p + kTilePanels : p) * args.weight_stride,
+                             is_last ? first : block + 1);
+      // In passing, not for all tokens at once: so many stores to y would wait for each other.
+      const auto start = [&](int64_t from, int64_t count) {
+        if (block > first) return;
+        for (int64_t t = from; t < from + count; ++t)
+          for (int64_t p = 0; p < panels; ++p)
+            start_row(args, token + t, row + p * 16, end, first > 0,
+                      sums + t * kTokenSums + p * 16);
+      };
+      const auto finish = [&](int64_t from, int64_t count) {
+        if (!is_last) return;
+        for (int64_t t = from; t < from + count; ++t)
+          for (int64_t p = 0; p < panels; ++p)
+            finish_row(args, token + t, row + p * 16, end, sums + t * kTokenSums + p * 16,
+                       last == stride);
+      };
       if (panels == 2) {
-        add_block<Core, 2>(tiles, args, block, x + block, stride, tokens, sums);
+        add_block<Core, 2>(tiles, args, block, x + block, stride, tokens, sums, start, finish);
       } else {
-        add_block<Core, 1>(tiles, args, block, x + block, stride, tokens, sums);
+        add_block<Core, 1>(tiles, args, block, x + block, stride, tokens, sums, start, finish);
       }
     }
-    for (int64_t t = 0; t < tokens; ++t)
-      for (int64_t p = 0; p < panels; ++p)
-        finish_row(args, token + t, row + p * 16, end, sums + t * kTokenSums + p * 16,
-                   last == stride);
   }
 }
 
@@ -143,9 +169,13 @@ void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t
     pieces = (stride * kBytes * kBlockTokens + kBlockBytes - 1) / kBlockBytes;
   }
   if (most_tokens > kBlockTokens) most_tokens = kBlockTokens;
-  for (int64_t token = 0; token < args.tokens; token += most_tokens) {
+  // Even shares: a few tokens left over would pay for tiles of their own.
+  const int64_t shares = (args.tokens + most_tokens - 1) / most_tokens;
+  const int64_t share =
+      (args.tokens + shares * kTileTokens - 1) / (shares * kTileTokens) * kTileTokens;
+  for (int64_t token = 0; token < args.tokens; token += share) {
     const int64_t left = args.tokens - token;
-    const int64_t tokens = left < most_tokens ? left : most_tokens;
+    const int64_t tokens = left < share ? left : share;
     for (int64_t i = 0; i < pieces; ++i)
       add_columns<Core>(args, begin, end, stride, token, tokens, stride * i / pieces,
                         stride * (i + 1) / pieces);
