@@ -120,6 +120,7 @@ Status Decoder::start(const Batch& batch, const KvCache& cache,
   started.is_all_there =
       model_->is_all_on_device() && started.is_sampled && started.hidden == 0 &&
       std::ranges::none_of(sampling, [](const RowSampling& row) { return row.is_on_host; });
+  if (!started_.empty()) started_[0].is_overtaken = true;
   begin(batch, cache, sampling);
   hidden_states_ = {};
   const auto run_with_threads = [&] {
@@ -463,7 +464,7 @@ Result<StepOutput> Decoder::take_output(const Started& started) {
     INGOT_TRY(const std::span<const float> logits, view_logits(started.outputs));
     return StepOutput(logits, static_cast<size_t>(vocab));
   }
-  if (!started_.empty()) return StepOutput(samples, {}, static_cast<size_t>(vocab));
+  if (started.is_overtaken) return StepOutput(samples, {}, static_cast<size_t>(vocab));
   const float* const logits = ops_->buffer(Buffer::kLogits, started.outputs * vocab);
   host_rows_.assign(samples.size(), nullptr);
   for (size_t row = 0; row < samples.size();) {

@@ -69,6 +69,7 @@ class Decoder {
   struct Started {
     int64_t outputs = 0;
     int64_t hidden = 0;
+    bool is_overtaken = false;  // by the next, which has its buffers
     bool is_sampled = false;    // where the logits lie, as far as it can be
     bool is_all_there = false;  // all of it: nothing but tokens is to be read
   };
