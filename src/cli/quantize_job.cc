@@ -113,6 +113,7 @@ class QuantizeRun {
     AutoMixOptions options;
     options.target = job_.target;
     options.walk.threads = job_.threads;
+    options.has_feedback = !job_.gguf.has_no_feedback;
     INGOT_TRY(options.samples, calibration_samples(job_.model, calibration(), job_.threads));
     ProgressBar bar("Choosing types");
     options.progress = [&](std::string_view what, double fraction) {

@@ -17,6 +17,7 @@ struct AutoMixOptions {
   std::vector<Layout> candidates;  // empty: every type worth having
   std::vector<std::vector<TokenId>> samples;
   int64_t probe_tokens = 2048;  // of the samples, for the sensitivities
+  bool has_feedback = false;    // types that take error feedback will have it
   WalkOptions walk;
   std::function<void(std::string_view what, double fraction)> progress;
 };
