@@ -46,7 +46,7 @@ bool factor_block(std::vector<double>& a, std::vector<float>& inverse, int64_t n
 }
 
 // Rows [row, end) of columns [col, col + width), as a matrix of its own.
-std::vector<float> cut(const std::vector<float>& from, int64_t n, int64_t row, int64_t end,
+std::vector<float> cut(std::span<const float> from, int64_t n, int64_t row, int64_t end,
                        int64_t col, int64_t width, const Exec& exec) {
   std::vector<float> part(index((end - row) * width));
   exec.for_ranges(end - row, 16, [&](int64_t begin, int64_t stop) {
@@ -157,6 +157,24 @@ Result<Feedback> factor_hessian(std::vector<float> hessian, int64_t cols,
     return result;
   }
   return Status::invalid_data("the statistics of the inputs cannot be factored; use more samples");
+}
+
+Status feed_errors(const Feedback& feedback, std::span<const float> errors, int64_t first,
+                   int64_t width, std::span<float> fed, const Exec& exec, TargetSet targets) {
+  if (first == 0) {
+    std::ranges::fill(fed, 0.0F);
+    return Status::ok();
+  }
+  const int64_t cols = feedback.cols;
+  const int64_t rows = std::ssize(errors) / cols;
+  std::vector<float> r(index(width * first));  // [width][first]: R's columns as rows
+  for (int64_t j = 0; j < first; ++j) {
+    for (int64_t i = 0; i < width; ++i)
+      r[index(i * first + j)] = feedback.r[index(j * cols + first + i)];
+  }
+  const std::vector<float> before = cut(errors, cols, 0, rows, 0, first, exec);
+  return multiply_by_transposed(exec, targets,
+                                {before.data(), r.data(), fed.data(), rows, width, first, width});
 }
 
 }  // namespace ingot

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -31,5 +32,10 @@ struct FeedbackOptions {
 Result<Feedback> factor_hessian(std::vector<float> hessian, int64_t cols,
                                 const FeedbackOptions& options, const Exec& exec,
                                 TargetSet targets);
+
+// What rows' columns before `first` hand to `width` columns from there on: fed [rows][width] from
+// errors [rows][cols], of which those before `first` count.
+Status feed_errors(const Feedback& feedback, std::span<const float> errors, int64_t first,
+                   int64_t width, std::span<float> fed, const Exec& exec, TargetSet targets);
 
 }  // namespace ingot

@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "blocks/layout.h"
-#include "kernels/matmul.h"
 #include "quant/encoders.h"
 #include "quant/matrix_index.h"
 #include "quant/quantize_rows.h"
@@ -61,7 +60,7 @@ class FeedbackRun {
 
   Status run() {
     for (int64_t first = 0; first < cols_; first += kWidth) {
-      if (first > 0) INGOT_TRY(sum_errors(first));
+      INGOT_TRY(feed_errors(feedback_, errors_, first, kWidth, fed_, exec_, targets_));
       exec_.for_ranges(rows_, kTogether, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; row += kTogether)
           run_blocks(row, std::min(row + kTogether, end), first);
@@ -71,22 +70,6 @@ class FeedbackRun {
   }
 
  private:
-  // fed_[row][i]: what the columns before the block hand to its column i.
-  Status sum_errors(int64_t first) {
-    std::vector<float> r(index(kWidth * first));  // [kWidth][first]: R's columns as rows
-    for (int64_t j = 0; j < first; ++j) {
-      for (int64_t i = 0; i < kWidth; ++i)
-        r[index(i * first + j)] = feedback_.r[index(j * cols_ + first + i)];
-    }
-    std::vector<float> before(index(rows_ * first));
-    exec_.for_ranges(rows_, kTogether, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        std::copy_n(errors_.data() + row * cols_, first, before.data() + row * first);
-    });
-    return multiply_by_transposed(
-        exec_, targets_, {before.data(), r.data(), fed_.data(), rows_, kWidth, first, kWidth});
-  }
-
   void run_blocks(int64_t row_begin, int64_t row_end, int64_t first) {
     float wanted[kTogether * kWidth];
     std::byte blocks[kTogether * 256];
@@ -156,7 +139,7 @@ class FeedbackRun {
   int64_t cols_;
   int64_t rows_;
   std::vector<float> errors_;  // w - q
-  std::vector<float> fed_;     // [rows][kWidth]
+  std::vector<float> fed_;     // [rows][kWidth]: what columns before the block hand to its own
 };
 
 }  // namespace

@@ -42,7 +42,8 @@ class Run {
         group >= cols_ || group % kLeastBlock == 0 ? kLeastBlock : std::max<int64_t>(group, 32);
     for (int64_t first = 0; first < cols_; first += block) {
       const int64_t width = std::min(block, cols_ - first);
-      INGOT_TRY(sum_errors(first, width));
+      fed_.resize(index(rows_ * width));
+      INGOT_TRY(feed_errors(feedback_, errors_, first, width, fed_, exec_, targets_));
       exec_.for_ranges(rows_, kRunGrain, [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row)
           run_block(row, first, width);
@@ -54,24 +55,6 @@ class Run {
  private:
   int64_t column(int64_t k) const {
     return feedback_.order.empty() ? k : feedback_.order[index(k)];
-  }
-
-  // fed_[row][i]: what the columns before the block hand to its column i.
-  Status sum_errors(int64_t first, int64_t width) {
-    fed_.assign(index(rows_ * width), 0);
-    if (first == 0) return Status::ok();
-    std::vector<float> r(index(width * first));  // [width][first]: R's columns as rows
-    for (int64_t j = 0; j < first; ++j) {
-      for (int64_t i = 0; i < width; ++i)
-        r[index(i * first + j)] = feedback_.r[index(j * cols_ + first + i)];
-    }
-    std::vector<float> before(index(rows_ * first));
-    exec_.for_ranges(rows_, kRunGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        std::copy_n(errors_.data() + row * cols_, first, before.data() + row * first);
-    });
-    return multiply_by_transposed(
-        exec_, targets_, {before.data(), r.data(), fed_.data(), rows_, width, first, width});
   }
 
   void fit_group(int64_t row, int64_t first, int64_t width, std::span<const float> fed) {
@@ -121,7 +104,7 @@ class Run {
   int64_t cols_;
   std::vector<float> weights_;
   std::vector<float> errors_;  // w - q
-  std::vector<float> fed_;
+  std::vector<float> fed_;     // [rows][width]: what columns before the block hand to its own
 };
 
 }  // namespace
