@@ -17,9 +17,9 @@ struct MostTokens {
   int64_t of_one;
   int64_t of_three;
 };
-constexpr MostTokens kHalves = {0, 128};
+constexpr MostTokens kHalves = {32, 128};
 constexpr MostTokens kE4m3 = {64, 256};
-constexpr MostTokens kInt8 = {16, 256};
+constexpr MostTokens kInt8 = {96, 256};
 
 // Zeros: it is not taken at all.
 MostTokens most_tokens(const WeightFacts& weight) {

@@ -58,7 +58,8 @@ class RowsCompute {
         memory_(memory),
         steps_(memory.place.steps),
         full_(shared_address(memory.full)),
-        used_(used_by(task.cluster, memory.place, shared_address(memory.used))),
+        own_used_(shared_address(memory.used)),
+        used_(used_by(task.cluster, memory.place, own_used_)),
         stages_(stages),
         lane_(static_cast<int>(threadIdx.x) % 32) {}
 
@@ -83,19 +84,23 @@ class RowsCompute {
       Products::multiply(c, advanced(weights, 32 * k), advanced(inputs, 32 * k), is_added || k > 0);
     close_products();
   }
-  // The blocks that this one's stages are filled by: those of the same rows, itself among them, and
-  // of the same tokens. A lane tells one of them.
+  // The other blocks that this one's stages are filled by: those of the same rows and of the same
+  // tokens. A lane tells one of them. Its own block every lane tells: each has read its scales, and
+  // one lane for all takes longer (docs/performance.md).
   static __device__ uint32_t used_by(const RowsCluster& cluster, const RowsPlace& place,
                                      uint32_t used) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (lane < cluster.token_tiles)
+    if (lane < cluster.token_tiles) {
+      if (lane == place.token_tile) return 0;
       return address_in_rank(used, rank_of(cluster, place.row_tile, lane, place.share));
+    }
     const int other = lane - cluster.token_tiles;
     if (other >= cluster.row_tiles - 1) return 0;
     const int row_tile = other < place.row_tile ? other : other + 1;
     return address_in_rank(used, rank_of(cluster, row_tile, place.token_tile, place.share));
   }
   __device__ void release(int stage) const {
+    arrive(own_used_ + 8 * stage);
     if (used_ != 0) arrive_in_cluster(used_ + 8 * stage);
   }
 
@@ -131,7 +136,6 @@ class RowsCompute {
       pin(sums);
       if constexpr (Facts::kHasSpans) {
         add_scaled(total, sums, rows, memory_.span_scales[at.stage] + lane_ % 4 * 2);
-        __syncwarp();  // all have read the scales
       } else {
 #pragma unroll
         for (int k = 0; k < Shape::kSums; ++k)
@@ -160,6 +164,7 @@ class RowsCompute {
   const Memory& memory_;
   int steps_;
   uint32_t full_;
+  uint32_t own_used_;
   uint32_t used_;  // of the block that this lane tells; 0: of none
   uint32_t stages_;
   int lane_;
@@ -205,7 +210,7 @@ __global__ void __launch_bounds__(kTaskThreads, RowsShape<Facts, kTokens>::kBloc
     for (int i = 0; i < Shape::kStages; ++i) {
       make_barrier(shared_address(memory.full + i), 1);
       make_barrier(shared_address(memory.used + i),
-                   static_cast<uint32_t>(fetched_for * (kTaskComputing / 32)));
+                   static_cast<uint32_t>(stage_users(fetched_for)));
     }
     show_barriers_to_copies();
   }

@@ -67,6 +67,12 @@ struct RowsShape {
   static constexpr int kBytes = kUnit + kStages * kStageBytes;
 };
 
+// That tell a block that they have used a stage which it filled for so many blocks: its own
+// threads, and a lane of every warp of the others.
+__host__ __device__ constexpr int stage_users(int blocks) {
+  return kTaskComputing + (blocks - 1) * (kTaskComputing / 32);
+}
+
 // Where a block of threads is.
 struct RowsPlace {
   int part;
