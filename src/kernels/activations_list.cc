@@ -25,6 +25,7 @@ constexpr PackKernel kPackKernels[] = {
 #endif
     {"pack_q8g32_ref", ActivationLayout::kQ8G32, Target::kScalar, ref::pack_q8g32},
 #if INGOT_X86
+    {"pack_q8g256_avx512", ActivationLayout::kQ8G256, Target::kAvx512, cpu::pack_q8g256_avx512},
     {"pack_q8g256_avx2", ActivationLayout::kQ8G256, Target::kAvx2, cpu::pack_q8g256_avx2},
 #endif
 #if INGOT_ARM

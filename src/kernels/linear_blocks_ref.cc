@@ -121,8 +121,9 @@ void linear_blocks(const LinearArgs& args, Packing packing, int64_t begin, int64
         }
         for (int64_t i = 0; i < kBlockColumns / group; ++i)
           min_sum += scales.mins[i] * (group == 16 ? x->sums_of_16[i] : x->sums_of_32[i]);
-        total = std::fma(scales.scale * x->scale, static_cast<float>(sum), total);
-        total = std::fma(-(scales.min_scale * x->scale), static_cast<float>(min_sum), total);
+        const float part = std::fma(-scales.min_scale, static_cast<float>(min_sum),
+                                    scales.scale * static_cast<float>(sum));
+        total = std::fma(part, x->scale, total);
       }
       total *= args.scale;
       args.y[token * args.y_stride + row] = args.bias == nullptr ? total : total + args.bias[row];

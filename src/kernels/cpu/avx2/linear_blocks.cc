@@ -99,12 +99,10 @@ struct BlocksCore {
 
   static __m256 finish_block(__m256 sum, __m256i total, __m256i min_sum, __m256 scale,
                              __m256 min_scale, float x_scale) {
-    const __m256 xs = _mm256_set1_ps(x_scale);
     if constexpr (Of::kOffset != 0) total = _mm256_sub_epi32(total, times_offset<Of>(min_sum));
-    sum = _mm256_fmadd_ps(_mm256_mul_ps(scale, xs), _mm256_cvtepi32_ps(total), sum);
-    if constexpr (kHasMin)
-      sum = _mm256_fnmadd_ps(_mm256_mul_ps(min_scale, xs), _mm256_cvtepi32_ps(min_sum), sum);
-    return sum;
+    __m256 part = _mm256_mul_ps(scale, _mm256_cvtepi32_ps(total));
+    if constexpr (kHasMin) part = _mm256_fnmadd_ps(min_scale, _mm256_cvtepi32_ps(min_sum), part);
+    return _mm256_fmadd_ps(part, _mm256_set1_ps(x_scale), sum);
   }
 
   static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/attention_tiles.h"
 #include "kernels/cpu/avx512/attention_rows.h"
+#include "kernels/cpu/avx512/attention_scores.h"
 #include "kernels/cpu/avx512/math.h"
 
 namespace ingot::cpu {
@@ -66,7 +67,7 @@ Softened soften(const SoftenArgs& args, float* scores, int64_t count) {
 
 }  // namespace
 
-constinit const AttentionMath kAttentionMathAvx512 = {score_floats<Avx512, F32Row>, soften,
+constinit const AttentionMath kAttentionMathAvx512 = {score_block, soften,
                                                       mix_floats<Avx512, F32Row>};
 
 }  // namespace ingot::cpu

@@ -108,14 +108,11 @@ struct BlocksCore {
 
   static __m512 finish_block(__m512 sum, __m512i total, __m512i min_sum, __m512 scale,
                              __m512 min_scale, float x_scale) {
-    const __m512 xs = _mm512_set1_ps(x_scale);
-    if constexpr (!kHasMin) {
+    if constexpr (!kHasMin)
       total = _mm512_sub_epi32(total, _mm512_mullo_epi32(min_sum, _mm512_set1_epi32(Offset)));
-      return _mm512_fmadd_ps(_mm512_mul_ps(scale, xs), _mm512_cvtepi32_ps(total), sum);
-    } else {
-      sum = _mm512_fmadd_ps(_mm512_mul_ps(scale, xs), _mm512_cvtepi32_ps(total), sum);
-      return _mm512_fnmadd_ps(_mm512_mul_ps(min_scale, xs), _mm512_cvtepi32_ps(min_sum), sum);
-    }
+    __m512 part = _mm512_mul_ps(scale, _mm512_cvtepi32_ps(total));
+    if constexpr (kHasMin) part = _mm512_fnmadd_ps(min_scale, _mm512_cvtepi32_ps(min_sum), part);
+    return _mm512_fmadd_ps(part, _mm512_set1_ps(x_scale), sum);
   }
 
   template <int64_t Tokens>

@@ -114,8 +114,8 @@ struct FoldedCore {
                              __m512 min_scale, float x_scale) {
     if constexpr (kHasMin)
       return Plain::finish_block(sum, total, min_sum, scale, min_scale, x_scale);
-    const __m512 xs = _mm512_set1_ps(x_scale);
-    return _mm512_fmadd_ps(_mm512_mul_ps(scale, xs), _mm512_cvtepi32_ps(total), sum);
+    return _mm512_fmadd_ps(_mm512_mul_ps(scale, _mm512_cvtepi32_ps(total)), _mm512_set1_ps(x_scale),
+                           sum);
   }
 
   template <int64_t Tokens>

@@ -103,10 +103,9 @@ struct BlocksCore {
   static float32x4_t finish_block(float32x4_t sum, int32x4_t total, int32x4_t min_sum,
                                   float32x4_t scale, float32x4_t min_scale, float x_scale) {
     if constexpr (!kHasMin) total = vmlsq_n_s32(total, min_sum, Offset);
-    sum = vfmaq_f32(sum, vmulq_n_f32(scale, x_scale), vcvtq_f32_s32(total));
-    if constexpr (kHasMin)
-      sum = vfmsq_f32(sum, vmulq_n_f32(min_scale, x_scale), vcvtq_f32_s32(min_sum));
-    return sum;
+    float32x4_t part = vmulq_f32(scale, vcvtq_f32_s32(total));
+    if constexpr (kHasMin) part = vfmsq_f32(part, min_scale, vcvtq_f32_s32(min_sum));
+    return vfmaq_n_f32(sum, part, x_scale);
   }
 
   // A block's quarters one after the other: their sums stay in registers, and its lines in L1.
