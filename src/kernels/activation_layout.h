@@ -12,13 +12,14 @@ enum class ActivationLayout : uint8_t {
   kQ8G32,   // int8 codes with a scale and a sum per 32 values
   kQ8G256,  // int8 codes with a scale per 256 values, sums per 16 and per 32
   kBF16,    // [tokens, cols] rounded to bf16, columns padded to 32 by zeros
+  kI16G64,  // codes of 13 bits with a scale per 64 values, in blocks of 256
   // The same for matrix instructions, which read sixteen tokens at once: [tokens / 16] rows of the
   // tiles below. The last may hold fewer; what stands in place of the others means nothing.
   kQ8G32Tiles,
   kQ8G256Tiles,
   kBF16Tiles,
 };
-inline constexpr int64_t kActivationLayouts = 7;
+inline constexpr int64_t kActivationLayouts = 8;
 
 // 256 columns of a packed row. value = scale * code, code = round(value / scale) in [-127, 127],
 // scale = max|value| / 127. A group of zeros has scale 0; one with a NaN or an infinity has scale
@@ -37,6 +38,12 @@ struct Q8G256 {
   int16_t sums_of_32[8];
   int8_t codes[kPackedColumns];
 };
+struct I16G64 {
+  float scales[4];
+  int16_t codes[kPackedColumns];  // at most kMostOfI16G64
+};
+// 64 products of it and of words up to 8191 fit 32 bits.
+inline constexpr int kMostOfI16G64 = 4095;
 
 // Sixteen tokens. Sizes are odd numbers of cache lines, so that neighbours spread over the cache.
 inline constexpr int64_t kTokensOfTile = 16;

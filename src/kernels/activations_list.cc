@@ -36,6 +36,10 @@ constexpr PackKernel kPackKernels[] = {
     {"pack_bf16_avx512", ActivationLayout::kBF16, Target::kAvx512, cpu::pack_bf16_avx512},
 #endif
     {"pack_bf16_ref", ActivationLayout::kBF16, Target::kScalar, ref::pack_bf16},
+#if INGOT_X86
+    {"pack_i16g64_avx512", ActivationLayout::kI16G64, Target::kAvx512, cpu::pack_i16g64_avx512},
+#endif
+    {"pack_i16g64_ref", ActivationLayout::kI16G64, Target::kScalar, ref::pack_i16g64},
 };
 
 }  // namespace

@@ -11,23 +11,30 @@
 namespace ingot::ref {
 namespace {
 
-// Below it 127 / max would overflow; nothing a float sum could see is lost.
-constexpr float kSmallest = 0x1p-120F;
+// The largest code, and the largest value below which most / value would overflow; nothing a float
+// sum could see is lost.
+struct CodeRange {
+  float most;
+  float smallest;
+};
+constexpr CodeRange kInt8{127, 0x1p-120F};
+constexpr CodeRange kInt13{kMostOfI16G64, 0x1p-115F};
 
 // Writes `count` codes and returns their scale.
-float quantize(const float* x, int64_t count, int8_t* codes) {
+template <class Code>
+float quantize(const float* x, int64_t count, CodeRange range, Code* codes) {
   // Compared as bits, so that a NaN is larger than everything.
   uint32_t largest_bits = 0;
   for (int64_t i = 0; i < count; ++i)
     largest_bits = std::max(largest_bits, std::bit_cast<uint32_t>(x[i]) & 0x7FFFFFFFu);
   const auto largest = std::bit_cast<float>(largest_bits);
   const bool is_finite = std::isfinite(largest);
-  const bool is_usable = is_finite && largest >= kSmallest;
-  const float inverse = is_usable ? 127.0F / largest : 0.0F;
+  const bool is_usable = is_finite && largest >= range.smallest;
+  const float inverse = is_usable ? range.most / largest : 0.0F;
   for (int64_t i = 0; i < count; ++i)
-    codes[i] = is_usable ? static_cast<int8_t>(std::nearbyint(x[i] * inverse)) : int8_t{0};
+    codes[i] = is_usable ? static_cast<Code>(std::nearbyint(x[i] * inverse)) : Code{0};
   if (!is_finite) return std::numeric_limits<float>::quiet_NaN();
-  return is_usable ? largest / 127.0F : 0.0F;
+  return is_usable ? largest / range.most : 0.0F;
 }
 
 int sum(const int8_t* codes, int64_t count) {
@@ -59,10 +66,22 @@ void pack_q8g32(const PackArgs& args, int64_t begin, int64_t end) {
       block = Q8G32{};
       for (int64_t group = 0; group < 8 && col + group * 32 < args.cols; ++group) {
         int8_t* codes = block.codes + group * 32;
-        block.scales[group] = quantize(x + col + group * 32, 32, codes);
+        block.scales[group] = quantize(x + col + group * 32, 32, kInt8, codes);
         block.sums[group] = sum(codes, 32);
         block.weighed[group] = block.scales[group] * static_cast<float>(block.sums[group]);
       }
+    }
+  }
+}
+
+void pack_i16g64(const PackArgs& args, int64_t begin, int64_t end) {
+  for (int64_t token = begin; token < end; ++token) {
+    const float* x = args.x + token * args.cols;
+    auto* block = reinterpret_cast<I16G64*>(args.out) + token * (args.cols / kPackedColumns);
+    for (int64_t col = 0; col < args.cols; col += kPackedColumns, ++block) {
+      for (int64_t group = 0; group < 4; ++group)
+        block->scales[group] =
+            quantize(x + col + group * 64, 64, kInt13, block->codes + group * 64);
     }
   }
 }
@@ -75,7 +94,7 @@ void pack_q8g256(const PackArgs& args, int64_t begin, int64_t end) {
     auto* blocks = reinterpret_cast<Q8G256*>(args.out + token * row_bytes);
     for (int64_t col = 0; col < args.cols; col += kPackedColumns) {
       Q8G256& block = blocks[col / kPackedColumns];
-      block.scale = quantize(x + col, kPackedColumns, block.codes);
+      block.scale = quantize(x + col, kPackedColumns, kInt8, block.codes);
       for (int64_t group = 0; group < 16; ++group)
         block.sums_of_16[group] = static_cast<int16_t>(sum(block.codes + group * 16, 16));
       for (int64_t group = 0; group < 8; ++group)

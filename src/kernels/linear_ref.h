@@ -8,6 +8,7 @@ namespace ingot::ref {
 
 void linear_rows(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_floats(const LinearArgs& args, Packing packing, int64_t begin, int64_t end);
+void linear_words(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups(const LinearArgs& args, Packing packing, int64_t begin, int64_t end);
 void linear_blocks(const LinearArgs& args, Packing packing, int64_t begin, int64_t end);
 

@@ -26,6 +26,7 @@ struct Kind {
   bool is_quant() const { return is_quant_packing(packing); }
   int64_t unit() const {
     if (is_e4m3(packing)) return 1;
+    if (packing == Packing::kF16Words) return kBlockColumns;
     return is_quant() ? 32 : static_cast<int64_t>(info(layout).block_elements);
   }
   std::string name() const {
@@ -143,9 +144,12 @@ std::vector<Kind> kinds_of(const LinearKernel& kernel) {
     const auto layout = static_cast<Layout>(i);
     const LinearKernel* any = choose_linear(layout, 256, TargetSet::scalar_only());
     if (any == nullptr) continue;
-    const bool is_pairs = kernel.packing == Packing::kBF16Pairs;  // where a target multiplies them
-    if (is_pairs ? layout == Layout::kBF16 : any->packing == kernel.packing)
+    // Where a target multiplies them.
+    if (kernel.packing == Packing::kBF16Pairs && layout == Layout::kBF16)
       kinds.push_back({layout, Packing::kRows});
+    if (kernel.packing == Packing::kF16Words && layout == Layout::kF16)
+      kinds.push_back({layout, Packing::kF16Words});
+    if (any->packing == kernel.packing) kinds.push_back({layout, Packing::kRows});
   }
   return kinds;
 }
@@ -157,18 +161,26 @@ float bound(const Problem& problem, int64_t token, int64_t row, ActivationLayout
   double quantized = 0;
   const bool is_plain =
       activation == ActivationLayout::kF32 || activation == ActivationLayout::kBF16;
+  const bool is_words = activation == ActivationLayout::kI16G64;
   const int64_t group = is_plain ? problem.cols : activation_group(activation);
   for (int64_t first = 0; first < problem.cols; first += group) {
     float largest = 0;
+    float heaviest = 0;
     double weights = 0;
+    double inputs = 0;
     for (int64_t col = first; col < first + group; ++col) {
       const float x = std::fabs(problem.input(token, col));
       const float w = std::fabs(problem.weight(row, col));
       largest = std::max(largest, x);
+      heaviest = std::max(heaviest, w);
       weights += static_cast<double>(w);
+      inputs += static_cast<double>(x);
       magnitude += static_cast<double>(w) * static_cast<double>(x);
     }
-    if (!is_plain) quantized += weights * static_cast<double>(largest) / 127 * 0.5001;
+    const double most = is_words ? kMostOfI16G64 : 127;
+    if (!is_plain) quantized += weights * static_cast<double>(largest) / most * 0.5001;
+    // Half of the last of 14 bits of the weights too.
+    if (is_words) quantized += inputs * static_cast<double>(heaviest) * 0x1.01p-13;
   }
   // Affine layouts subtract sums that are up to some sixteen times as large as their difference.
   const double sums = is_plain ? 1 : 32;
@@ -252,8 +264,9 @@ TEST(Linear, ReferencesStayNearTheDecodedWeights) {
   }
 }
 
-// An input of one 1 among zeros brings out a single weight: packing loses nothing of it. What is
-// left are roundings of the input's scale, and of a minimum that is as large as the largest weight.
+// An input of one 1 among zeros brings out a single weight: packing loses nothing of it, but for
+// what lies below 14 bits of F16 as whole numbers. What is left are roundings of the input's scale,
+// and of a minimum that is as large as the largest weight.
 TEST(Linear, PackedWeightsAreTheDecodedOnes) {
   Random random(test_seed());
   const int64_t cols = 256;
@@ -267,13 +280,14 @@ TEST(Linear, PackedWeightsAreTheDecodedOnes) {
       for (int64_t col = 0; col < cols; ++col)
         problem.x[static_cast<size_t>(col * cols + col)] = 1;
       const std::vector<float> y = run(kernel, problem, problem.rows);
+      const float lost = kernel.packing == Packing::kF16Words ? 0x1p-13F : 0;
       for (int64_t row = 0; row < problem.rows; ++row) {
         float largest = 0;
         for (int64_t col = 0; col < cols; ++col)
           largest = std::max(largest, std::fabs(problem.weight(row, col)));
         for (int64_t col = 0; col < cols; ++col)
           ASSERT_NEAR(y[static_cast<size_t>(col * problem.rows + row)], problem.weight(row, col),
-                      16 * kEpsilon * largest)
+                      (16 * kEpsilon + lost) * largest)
               << "row " << row << ", column " << col;
       }
     }

@@ -154,8 +154,8 @@ class Ops {
   // are there afterwards as before.
   virtual void start_sampling(float* /*logits*/, int64_t /*vocab*/) {}
   // After finish(): waits for those of the first step that has not been waited for; a second may
-  // be under way. One sample a row, valid until the second step from here; none at all where a device
-  // cannot.
+  // be under way. One sample a row, valid until the second step from here; none at all where a
+  // device cannot.
   virtual Result<std::span<const RowSample>> samples() { return std::span<const RowSample>(); }
 };
 

@@ -27,6 +27,9 @@ enum class Packing : uint8_t {
   kBF16Pairs,  // [cols / 2][16 rows][2], columns padded to 32 by zeros; by inputs in bf16
   kF8,         // e4m3; before every 128 columns a float scale for each row, times 256
   kF8Pairs,    // e4m3, four columns a line, padded to 32; scales as they are; by inputs in bf16
+  // F16 as whole numbers of 14 bits with a power of two for every 64 columns, by inputs of 13 bits:
+  // for every 256 columns the powers' exponents, [4][16 rows], and [128][16 rows][2].
+  kF16Words,
   // A scale (and a minimum) as float for every 32 columns, by inputs in groups of 32.
   kGroups4,      // code - 8
   kGroups4Min,   // code, and a minimum
@@ -149,6 +152,8 @@ inline constexpr PackingInfo kPackings[] = {
      ScaleForm::kNone},
     {Packing::kF8Pairs, "f8pairs", ActivationLayout::kBF16, 8, 0, nullptr, 128, 4 * kPanelRows,
      ScaleForm::kNone},
+    {Packing::kF16Words, "f16words", ActivationLayout::kI16G64, 16, 0, nullptr, 64, kLineBytes,
+     ScaleForm::kNone},
     {Packing::kGroups4, "groups4", ActivationLayout::kQ8G32, 4, 8, nullptr, 32, 2 * kPanelRows,
      ScaleForm::kHalves},
     {Packing::kGroups4Min, "groups4min", ActivationLayout::kQ8G32, 4, 0, nullptr, 32,
@@ -225,7 +230,7 @@ constexpr PanelShape shape_of_panel(Packing packing, int64_t cols) {
   } else if (facts.activation == ActivationLayout::kF32) {
     shape.panel = cols * kPanelRows * facts.bits / 8;
   } else {
-    const bool is_whole = facts.activation == ActivationLayout::kQ8G256;
+    const bool is_whole = facts.activation != ActivationLayout::kQ8G32;  // scales of a block
     const int64_t scales = facts.scale_bytes * (is_whole ? 1 : kBlockColumns / kRunColumns);
     shape.scales = (scales + kLineBytes - 1) / kLineBytes * kLineBytes;
     shape.run = kLineBytes * facts.bits;

@@ -79,8 +79,8 @@ Packing packing_of(Layout layout, int64_t cols, TargetSet targets) {
   switch (layout) {
     case Layout::kF32:
       return Packing::kF32;
-    case Layout::kF16:
-      return Packing::kF16;
+    case Layout::kF16:  // of targets that round inputs
+      return fills_blocks && targets.has(Target::kAvx512Bf16) ? Packing::kF16Words : Packing::kF16;
     case Layout::kBF16:
       return targets.has(Target::kAvx512Bf16) ? Packing::kBF16Pairs : Packing::kBF16;
     case Layout::kQ4_0:

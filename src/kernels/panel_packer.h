@@ -53,6 +53,45 @@ inline void pack_pairs(const PanelSource& source, int64_t first_row, int64_t row
   }
 }
 
+// kF16Words: the largest of 64 becomes 4096 to 8188, which is exact, and so are all that are not
+// less than a quarter of it. Where one is no number the exponent is infinity's and codes are zeros:
+// outputs are no numbers then.
+inline void pack_words(const PanelSource& source, int64_t first_row, int64_t rows,
+                       std::byte* panel) {
+  constexpr int64_t kColumns = 64;
+  constexpr uint32_t kInfinity = 0x7C00;
+  for (int64_t first = 0; first < source.cols; first += kColumns) {
+    std::byte* block =
+        panel + first / kBlockColumns * (kLineBytes + kBlockColumns * kPanelRows * 2);
+    const int64_t part = first % kBlockColumns / kColumns;
+    std::byte* codes = block + kLineBytes + part * kColumns * kPanelRows * 2;
+    for (int64_t row = 0; row < rows; ++row) {
+      uint16_t halves[kColumns];
+      std::memcpy(halves, source.weights + (first_row + row) * source.row_bytes + first * 2,
+                  sizeof(halves));
+      uint32_t largest = 0;
+      for (const uint16_t half : halves)
+        largest = (half & 0x7FFFu) > largest ? half & 0x7FFFu : largest;
+      // A half is f * 2^(e - 25), 0 <= f < 2048 and e at least 1; its code is f * 4 / 2^(top - e).
+      const uint32_t top = largest >> 10 == 0 ? 1 : largest >> 10;
+      const bool is_finite = largest < kInfinity;
+      const uint32_t exponent = !is_finite ? 255 : largest == 0 ? 0 : top + 100;  // of 2^(top - 27)
+      block[part * kPanelRows + row] = static_cast<std::byte>(exponent);
+      int16_t words[kColumns];
+      for (int64_t i = 0; i < kColumns; ++i) {
+        const uint32_t half = halves[i];
+        const uint32_t e = (half >> 10) & 31;
+        const uint32_t f = (half & 1023) | (e == 0 ? 0u : 1024u);
+        const uint32_t below = (top - (e == 0 ? 1 : e)) & 31;
+        const auto size = static_cast<int32_t>((f * 4 + ((1u << below) >> 1)) >> below);
+        words[i] = static_cast<int16_t>(!is_finite ? 0 : half >= 0x8000 ? -size : size);
+      }
+      for (int64_t i = 0; i < kColumns; i += 2)
+        std::memcpy(codes + (i / 2 * kPanelRows + row) * 4, words + i, 4);
+    }
+  }
+}
+
 // kF8Pairs: a line is four columns in the order that interleaving bytes makes pairs of.
 inline int64_t f8_pair_at(int64_t row, int64_t col) {
   return col / 4 * kLineBytes + row / 4 * 16 + col % 4 / 2 * 8 + row % 4 * 2 + col % 2;
@@ -114,6 +153,8 @@ void pack_panel(const PanelSource& source, const PackingInfo& facts, const Panel
       return pack_elements<uint16_t>(source, first_row, rows, out);
     case Packing::kBF16Pairs:
       return pack_pairs(source, first_row, rows, out);
+    case Packing::kF16Words:
+      return pack_words(source, first_row, rows, out);
     default:
       INGOT_CHECK(visit_unit(source.layout, [&]<class Unit>() {
         INGOT_CHECK(Unit::kPacking == facts.packing);

@@ -41,11 +41,13 @@ TEST(Dtype, OnlyPlainFloatsAreCast) {
 
 TEST(Dtype, FloatNeverRoundsInputs) {
   const TargetSet all = TargetSet::scalar_only().with(Target::kAvx512Bf16).with(Target::kAmx);
-  const auto packing = [&](ModelDtype dtype) {
-    return packing_of(Layout::kBF16, 64, linear_targets(dtype, all));
+  const auto packing = [&](ModelDtype dtype, Layout layout) {
+    return packing_of(layout, 256, linear_targets(dtype, all));
   };
-  EXPECT_EQ(packing(ModelDtype::kAuto), Packing::kBF16Pairs);
-  EXPECT_EQ(packing(ModelDtype::kFloat), Packing::kBF16);
+  EXPECT_EQ(packing(ModelDtype::kAuto, Layout::kBF16), Packing::kBF16Pairs);
+  EXPECT_EQ(packing(ModelDtype::kFloat, Layout::kBF16), Packing::kBF16);
+  EXPECT_EQ(packing(ModelDtype::kAuto, Layout::kF16), Packing::kF16Words);
+  EXPECT_EQ(packing(ModelDtype::kFloat, Layout::kF16), Packing::kF16);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounding inputs to bf16, to the nearest, ties to even: by whole-number arithmetic, as the
-// conversion instruction would flush denormals. And packing blocks of 256 columns, which stay in
-// registers from the search for the largest to their codes and sums.
+// conversion instruction would flush denormals. And packing blocks of 256 columns, or groups of
+// 64, which stay in registers from the search for the largest to their codes and sums.
 #include "kernels/cpu/avx512/activations.h"
 
 #include <immintrin.h>
@@ -19,16 +19,18 @@ __m256i round_16(__m512 values) {
       _mm512_srli_epi32(_mm512_mask_mov_epi32(rounded, is_nan, quiet), 16));
 }
 
-constexpr float kSmallest = 0x1p-120F;  // as in the reference
+constexpr float kSmallest = 0x1p-120F;  // as in the reference, of codes of 8 bits and of 13
+constexpr float kSmallestOf13 = 0x1p-115F;
 constexpr int32_t kInfinityBits = 0x7F800000;
 constexpr int64_t kVectors = kPackedColumns / 16;
 
 // The largest |x| as bits, so that a NaN wins.
-int32_t largest_bits(const __m512 (&x)[kVectors]) {
+template <int64_t Vectors>
+int32_t largest_bits(const __m512 (&x)[Vectors]) {
   const __m512i magnitude_mask = _mm512_set1_epi32(0x7FFFFFFF);
   __m512i largest[4] = {};
 #pragma GCC unroll 16
-  for (int64_t i = 0; i < kVectors; ++i) {
+  for (int64_t i = 0; i < Vectors; ++i) {
     const __m512i bits = _mm512_and_si512(_mm512_castps_si512(x[i]), magnitude_mask);
     largest[i % 4] = _mm512_max_epi32(largest[i % 4], bits);
   }
@@ -88,7 +90,39 @@ void pack_block(const float* x, Q8G256& block) {
                    _mm256_cvtepi32_epi16(_mm256_madd_epi16(sums, _mm256_set1_epi16(1))));
 }
 
+// 64 codes of 13 bits; returns their scale.
+float pack_words(const float* x, int16_t* codes) {
+  __m512 values[4];
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < 4; ++i)
+    values[i] = _mm512_loadu_ps(x + i * 16);
+  const int32_t bits = largest_bits(values);
+  const float largest = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits)));
+  const bool is_finite = bits < kInfinityBits;
+  const bool is_usable = is_finite && largest >= kSmallestOf13;
+  const __m512 inverse = _mm512_set1_ps(is_usable ? kMostOfI16G64 / largest : 0.0F);
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < 4; ++i) {
+    const __m512i words = _mm512_cvtps_epi32(_mm512_mul_ps(values[i], inverse));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + i * 16),
+                        is_finite ? _mm512_cvtepi32_epi16(words) : _mm256_setzero_si256());
+  }
+  if (!is_finite) return __builtin_nanf("");
+  return is_usable ? largest / kMostOfI16G64 : 0.0F;
+}
+
 }  // namespace
+
+void pack_i16g64_avx512(const PackArgs& args, int64_t begin, int64_t end) {
+  for (int64_t token = begin; token < end; ++token) {
+    const float* x = args.x + token * args.cols;
+    auto* block = reinterpret_cast<I16G64*>(args.out) + token * (args.cols / kPackedColumns);
+    for (int64_t col = 0; col < args.cols; col += kPackedColumns, ++block) {
+      for (int64_t group = 0; group < 4; ++group)
+        block->scales[group] = pack_words(x + col + group * 64, block->codes + group * 64);
+    }
+  }
+}
 
 void pack_q8g256_avx512(const PackArgs& args, int64_t begin, int64_t end) {
   const int64_t row_blocks = args.cols / kPackedColumns;

@@ -9,6 +9,7 @@ namespace ingot::cpu {
 void linear_rows_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_f32_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_f16_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_f16words_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_bf16_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups4min_avx512(const LinearArgs& args, int64_t begin, int64_t end);
