@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "kernels/panel_codes.h"
 #include "kernels/panel_grid_codes.h"
 #include "kernels/test_random.h"
@@ -122,6 +124,44 @@ TEST(Panel, CostsLittleMoreThanTheFile) {
         << info(layout).name;
     EXPECT_EQ(outgrows_file(layout), most(layout) > 1.1) << info(layout).name;
   }
+}
+
+// Of 64 columns each: powers of two, one weight among zeros, the smallest, and an infinity.
+TEST(Panel, HalvesAreWholeNumbersOfTheirLargest) {
+  constexpr uint16_t kOne = 0x3C00;
+  constexpr uint16_t kInfinity = 0x7C00;
+  std::vector<uint16_t> row(256);
+  row[0] = kOne;
+  row[1] = 0xBBFF;             // just above -1
+  row[2] = kOne - 13 * 0x400;  // 2^-13, half of the last place
+  row[3] = kOne - 14 * 0x400;
+  row[64] = 0x7BFF;  // the largest half
+  row[128] = 1;
+  row[193] = kInfinity;
+  std::vector<std::byte> packed(static_cast<size_t>(panel_shape(Packing::kF16Words, 256).panel),
+                                std::byte{0xFF});
+  const PanelSource source{Layout::kF16, reinterpret_cast<const std::byte*>(row.data()), 512, 1,
+                           256};
+  pack_panels(source, Packing::kF16Words, 0, 1, packed.data());
+  const auto exponent = [&](int64_t group) {
+    return std::to_integer<int>(packed[static_cast<size_t>(group * kPanelRows)]);
+  };
+  const auto code = [&](int64_t col) {
+    int16_t value;
+    std::memcpy(&value, packed.data() + kLineBytes + col / 2 * kLineBytes + col % 2 * 2, 2);
+    return value;
+  };
+  EXPECT_EQ(exponent(0), 127 - 12);
+  EXPECT_EQ(code(0), 4096);
+  EXPECT_EQ(code(1), -4094);
+  EXPECT_EQ(code(2), 1);
+  EXPECT_EQ(code(3), 0);
+  EXPECT_EQ(exponent(1), 127 + 15 - 12);
+  EXPECT_EQ(code(64), 8188);
+  EXPECT_EQ(exponent(2), 127 - 26);
+  EXPECT_EQ(code(128), 4);
+  EXPECT_EQ(exponent(3), 255);
+  EXPECT_EQ(code(193), 0);
 }
 
 TEST(Panel, NarrowRowsStayAsTheyAre) {
