@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention arithmetic on blocks of positions: the tiles of attention_tiles.h, 4 queries by 4
-// positions while scoring and by 64 dimensions while mixing, and the softmax. Per query and
-// position: 2 * (key_dim + value_dim) flops; a block is read from L1 by all queries.
+// Attention arithmetic on blocks of positions: scores of attention_scores.h, 4 queries by 16
+// positions, the tiles of attention_tiles.h, 4 queries by 64 dimensions, while mixing, and the
+// softmax. Per query and position: 2 * (key_dim + value_dim) flops; a block is read from L1 by all
+// queries.
 // Show it with `ingot bench kernels attention`.
 #include "kernels/cpu/avx512/attention.h"
 

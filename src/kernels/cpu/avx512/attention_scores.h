@@ -2,7 +2,7 @@
 // Scores of many queries: keys are turned so that lanes are positions, and every product is one of
 // 16 scores with nothing to sum across lanes. The sums are those of attention_tiles.h to the bit:
 // sixteen for the dimensions that are as far apart, added in the order of sum_lanes_512. Turning 16
-// keys takes a shuffle a dimension and position pair, which few queries would not pay for.
+// keys takes four shuffles a dimension, which few queries would not pay for.
 #pragma once
 
 #include "kernels/cpu/attention_tiles.h"
