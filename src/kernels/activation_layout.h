@@ -40,6 +40,7 @@ struct Q8G256 {
 };
 struct I16G64 {
   float scales[4];
+  int32_t crossed[4];             // of each 64 codes: the sum of [i] * [i + 2], i % 4 < 2
   int16_t codes[kPackedColumns];  // at most kMostOfI16G64
 };
 // 64 products of it and of words up to 8191 fit 32 bits.

@@ -79,9 +79,13 @@ void pack_i16g64(const PackArgs& args, int64_t begin, int64_t end) {
     const float* x = args.x + token * args.cols;
     auto* block = reinterpret_cast<I16G64*>(args.out) + token * (args.cols / kPackedColumns);
     for (int64_t col = 0; col < args.cols; col += kPackedColumns, ++block) {
-      for (int64_t group = 0; group < 4; ++group)
-        block->scales[group] =
-            quantize(x + col + group * 64, 64, kInt13, block->codes + group * 64);
+      for (int64_t group = 0; group < 4; ++group) {
+        int16_t* codes = block->codes + group * 64;
+        block->scales[group] = quantize(x + col + group * 64, 64, kInt13, codes);
+        block->crossed[group] = 0;
+        for (int64_t i = 0; i < 64; i += 4)
+          block->crossed[group] += codes[i] * codes[i + 2] + codes[i + 1] * codes[i + 3];
+      }
     }
   }
 }

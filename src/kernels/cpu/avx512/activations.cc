@@ -90,8 +90,8 @@ void pack_block(const float* x, Q8G256& block) {
                    _mm256_cvtepi32_epi16(_mm256_madd_epi16(sums, _mm256_set1_epi16(1))));
 }
 
-// 64 codes of 13 bits; returns their scale.
-float pack_words(const float* x, int16_t* codes) {
+// 64 codes of 13 bits.
+void pack_words(const float* x, I16G64& block, int64_t group) {
   __m512 values[4];
 #pragma GCC unroll 4
   for (int64_t i = 0; i < 4; ++i)
@@ -101,14 +101,20 @@ float pack_words(const float* x, int16_t* codes) {
   const bool is_finite = bits < kInfinityBits;
   const bool is_usable = is_finite && largest >= kSmallestOf13;
   const __m512 inverse = _mm512_set1_ps(is_usable ? kMostOfI16G64 / largest : 0.0F);
+  __m256i crossed = _mm256_setzero_si256();
 #pragma GCC unroll 4
   for (int64_t i = 0; i < 4; ++i) {
     const __m512i words = _mm512_cvtps_epi32(_mm512_mul_ps(values[i], inverse));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + i * 16),
-                        is_finite ? _mm512_cvtepi32_epi16(words) : _mm256_setzero_si256());
+    const __m256i codes = is_finite ? _mm512_cvtepi32_epi16(words) : _mm256_setzero_si256();
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(block.codes + group * 64 + i * 16), codes);
+    // Neighbours of two words change places, so each product is there twice.
+    crossed = _mm256_add_epi32(crossed,
+                               _mm256_madd_epi16(codes, _mm256_shuffle_epi32(codes, 0xB1)));
   }
-  if (!is_finite) return __builtin_nanf("");
-  return is_usable ? largest / kMostOfI16G64 : 0.0F;
+  block.crossed[group] = _mm512_reduce_add_epi32(_mm512_zextsi256_si512(crossed)) / 2;
+  block.scales[group] = !is_finite  ? __builtin_nanf("")
+                        : is_usable ? largest / kMostOfI16G64
+                                    : 0.0F;
 }
 
 }  // namespace
@@ -119,7 +125,7 @@ void pack_i16g64_avx512(const PackArgs& args, int64_t begin, int64_t end) {
     auto* block = reinterpret_cast<I16G64*>(args.out) + token * (args.cols / kPackedColumns);
     for (int64_t col = 0; col < args.cols; col += kPackedColumns, ++block) {
       for (int64_t group = 0; group < 4; ++group)
-        block->scales[group] = pack_words(x + col + group * 64, block->codes + group * 64);
+        pack_words(x + col + group * 64, *block, group);
     }
   }
 }

@@ -23,6 +23,7 @@ struct BlocksCore {
   static constexpr bool kHasNibbles = requires(PackedScales s) { s.nibbles; };
   static constexpr bool kHasGroups = kHasNibbles || requires(PackedScales s) { s.group_scales; };
   static constexpr int64_t kRunBytes = kLine * Bits;
+  static constexpr int64_t kPassTokens = kTileTokens;
   static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;
 
   struct alignas(64) Tile {

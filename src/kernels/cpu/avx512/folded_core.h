@@ -20,6 +20,7 @@ struct FoldedCore {
   static constexpr bool kHasMin = Plain::kHasMin;  // the codes of two bits
   static constexpr int64_t kPairs = Plain::kPairs;
   static constexpr int64_t kRunBytes = Plain::kRunBytes;
+  static constexpr int64_t kPassTokens = kTileTokens;
   static constexpr int64_t kScaleBytes = Plain::kScaleBytes;
   static_assert(Bits == (kHasMin ? 2 : 3));
   // Most tokens at a time for which folding does not pay.

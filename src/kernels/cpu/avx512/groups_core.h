@@ -79,6 +79,7 @@ struct GroupsCore {
   using Input = Q8G32;
   static constexpr int64_t kFewTokens = 40;
   static constexpr int64_t kRunBytes = kLine * Bits;
+  static constexpr int64_t kPassTokens = kTileTokens;
   static constexpr int64_t kScaleBytes = 8 * Scales::kBytes;  // of a block
   static_assert(kScaleBytes % kLine == 0);
   static constexpr bool kHasZero = std::is_same_v<Scales, ZeroScales>;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over panels and tokens that the integer kernels share. Few tokens: a panel's codes are
 // unpacked in registers and multiplied as they stream by. Many: 256 columns of two panels are
-// unpacked once into a tile in L1, and a block of tokens passes over it, six at a time. Both ways
+// unpacked once into a tile in L1, and a block of tokens passes over it, a few at a time. Both ways
 // add the same whole numbers and round at the same places: the same bits.
 //
 // A Core has
 //   Input                                    an activation block of 256 columns
 //   Tile                                     256 columns of a panel, unpacked
+//   kPassTokens                              that share the loads of a tile
 //   kFewTokens                               above them unpacking into a tile pays
 //   direct<Tokens>(panel, args, x, stride, sums)  all columns; sums [Tokens][16], overwritten
 //   fill(panel, args, block, tile)
@@ -89,11 +90,12 @@ void add_block(const typename Core::Tile* tiles, const LinearArgs& args, int64_t
                                        sums + t * kTokenSums);
     after(t, Tokens);
   };
+  constexpr int64_t kMost = Core::kPassTokens;
   int64_t t = 0;
-  for (; t + kTileTokens <= tokens; t += kTileTokens)
-    pass.template operator()<kTileTokens>(t);
+  for (; t + kMost <= tokens; t += kMost)
+    pass.template operator()<kMost>(t);
   if (t == tokens) return;
-  with_count<kTileTokens - 1>(tokens - t,
+  with_count<kMost - 1>(tokens - t,
                               [&]<int64_t Tokens>() { pass.template operator()<Tokens>(t); });
 }
 
@@ -162,7 +164,8 @@ void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t str
 template <class Core>
 void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
   constexpr int64_t kBytes = sizeof(typename Core::Input);
-  int64_t most_tokens = kBlockBytes / (stride * kBytes) / kTileTokens * kTileTokens;
+  constexpr int64_t kPassTokens = Core::kPassTokens;
+  int64_t most_tokens = kBlockBytes / (stride * kBytes) / kPassTokens * kPassTokens;
   int64_t pieces = 1;
   if (most_tokens < kBlockTokens / 2) {
     most_tokens = kBlockTokens;
@@ -172,7 +175,7 @@ void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t
   // Even shares: a few tokens left over would pay for tiles of their own.
   const int64_t shares = (args.tokens + most_tokens - 1) / most_tokens;
   const int64_t share =
-      (args.tokens + shares * kTileTokens - 1) / (shares * kTileTokens) * kTileTokens;
+      (args.tokens + shares * kPassTokens - 1) / (shares * kPassTokens) * kPassTokens;
   for (int64_t token = 0; token < args.tokens; token += share) {
     const int64_t left = args.tokens - token;
     const int64_t tokens = left < share ? left : share;
