@@ -86,7 +86,8 @@ void add_model_flags(CLI::App& command, ModelFlags& flags, std::string_view defa
   command
       .add_option("--dtype", flags.dtype,
                   "What matrices of plain floats are kept as: auto (as in the file), half "
-                  "(float16), bfloat16, or float (as in the file, inputs never rounded)")
+                  "(float16), bfloat16, or float (as in the file, nothing rounded that the format "
+                  "does not)")
       ->check(CLI::IsMember({"auto", "half", "float16", "fp16", "f16", "bfloat16", "bf16", "float",
                              "float32", "f32"}))
       ->type_name("TYPE")

@@ -65,9 +65,11 @@ const LinearKernel* choose_linear(Packing packing, TargetSet targets);
 struct BindOptions {
   // A weight of plain floats is rounded to this layout, F16 or BF16, as it is packed; refused where
   // a value is too large for it.
-  std::optional<Layout> cast;
+  std::optional<Layout> cast = std::nullopt;
   // A weight whose panels would be much larger (see outgrows_file) is used as it lies in the file.
   bool keeps_rows = false;
+  // Weights whose scales lie apart may be rounded to bytes where that is faster (see packing_of).
+  bool rounds = false;
 };
 
 // A weight with its kernel, packed and bound at load: the only thing the decoder sees. Immutable;
@@ -84,7 +86,8 @@ class Linear {
   // The same of a weight whose scales lie apart; it is always packed. Schemes that no packing has
   // are decoded to floats as they are packed (see is_decoded).
   static Result<Linear> bind(const QuantTensor& weights, std::span<const float> bias,
-                             TargetSet targets, WeightMemory& memory, const Exec& exec);
+                             TargetSet targets, WeightMemory& memory, const Exec& exec,
+                             const BindOptions& options = {});
 
   // One that lies on a device and is run by its ops.
   static Linear placed(std::shared_ptr<const DeviceWeight> weight);

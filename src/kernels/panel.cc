@@ -147,13 +147,16 @@ bool outgrows_file(Layout layout) {
 namespace {
 
 // A scheme's own packing; kRows where there is none.
-Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets) {
+Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets, bool rounds) {
   const QuantScheme& scheme = tensor.scheme;
   const bool is_one = tensor.groups() == 1;
   if (scheme.meaning == CodeMeaning::kE4m3) {
     const bool fills =
         (is_one || scheme.group_columns % kSpanColumns == 0) && tensor.column_order == nullptr;
     if (!fills || scheme.bits != 8) return Packing::kRows;
+    // Tiles of bf16 are as fast as those of bytes, and exact.
+    const bool has_tiles = targets.has(Target::kAvx512Bf16) && targets.has(Target::kAmx);
+    if (rounds && !has_tiles && tensor.cols % kRunColumns == 0) return Packing::kGroups8;
     return targets.has(Target::kAvx512Bf16) ? Packing::kF8Pairs : Packing::kF8;
   }
   if (tensor.cols % kRunColumns != 0) return Packing::kRows;
@@ -163,7 +166,8 @@ Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets) {
   if (scheme.meaning == CodeMeaning::kE2m1)
     return has_powers(tensor) ? Packing::kGroupsFp4 : Packing::kRows;
   if (scheme.meaning == CodeMeaning::kLevels) {
-    if (are_levels(tensor.levels, kNf4High, kNf4Low, kNf4Unit)) return Packing::kGroupsNf4;
+    if (are_levels(tensor.levels, kNf4High, kNf4Low, kNf4Unit))
+      return rounds ? Packing::kGroupsNf4Bytes : Packing::kGroupsNf4;
     if (are_levels(tensor.levels, kBnbFp4High, kBnbFp4Low, kBnbFp4Unit))
       return Packing::kGroupsBnbFp4;
     return Packing::kRows;
@@ -188,8 +192,8 @@ Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets) {
 
 }  // namespace
 
-Packing packing_of(const QuantTensor& tensor, TargetSet targets) {
-  const Packing packing = packing_of_codes(tensor, targets);
+Packing packing_of(const QuantTensor& tensor, TargetSet targets, bool rounds) {
+  const Packing packing = packing_of_codes(tensor, targets, rounds);
   if (packing != Packing::kRows) return packing;
   // Few significant bits, and a scale that adds none.
   const bool is_narrow = tensor.scheme.meaning == CodeMeaning::kE2m1 ||
@@ -203,9 +207,24 @@ bool is_e4m3(Packing packing) {
   return packing == Packing::kF8 || packing == Packing::kF8Pairs;
 }
 
+bool is_rounded(const QuantTensor& tensor, Packing packing) {
+  const bool is_float8 = tensor.scheme.meaning == CodeMeaning::kE4m3;
+  return packing == Packing::kGroupsNf4Bytes || (packing == Packing::kGroups8 && is_float8);
+}
+
+// A power of two near the largest scale: halves then hold scales of a 2^14th of it in full.
+float unit_of_rounded(const QuantTensor& tensor) {
+  float largest = 0;
+  for (const float scale : tensor.scales)
+    largest = std::max(largest, std::fabs(scale));
+  if (!(largest > 0x1p-100F && largest < 0x1p100F)) return 1;
+  return std::ldexp(1.0F, std::ilogb(largest));
+}
+
 bool is_quant_packing(Packing packing) {
   const ScaleForm form = info(packing).form;
-  return is_e4m3(packing) || form == ScaleForm::kZeros || form == ScaleForm::kFloats;
+  return is_e4m3(packing) || form == ScaleForm::kZeros || form == ScaleForm::kFloats ||
+         packing == Packing::kGroupsNf4Bytes;
 }
 
 PanelShape panel_shape(Packing packing, int64_t cols) {

@@ -36,12 +36,18 @@ Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::s
 bool outgrows_file(Layout layout);
 
 // The same of a weight whose scales lie apart. Schemes without a packing of their own take one of
-// floats that loses nothing: bf16 for narrow floats times powers of two, else f32.
+// floats that loses nothing: bf16 for narrow floats times powers of two, else f32. Where weights
+// may be rounded, e4m3 and NF4 take packings of bytes (see panel_rounded.h).
 struct QuantTensor;
-Packing packing_of(const QuantTensor& tensor, TargetSet targets = TargetSet::scalar_only());
+Packing packing_of(const QuantTensor& tensor, TargetSet targets = TargetSet::scalar_only(),
+                   bool rounds = false);
 // Whether only such weights have it.
 bool is_quant_packing(Packing packing);
 bool is_e4m3(Packing packing);
+// Whether the tensor's weights are rounded in this packing, and the unit that their scales are then
+// kept in: outputs are multiplied by it.
+bool is_rounded(const QuantTensor& tensor, Packing packing);
+float unit_of_rounded(const QuantTensor& tensor);
 
 PanelShape panel_shape(Packing packing, int64_t cols);
 
@@ -54,6 +60,7 @@ struct PanelSource {
   int64_t rows;
   int64_t cols;
   const QuantTensor* quant = nullptr;  // in place of `weights`, where scales lie apart
+  float unit = 1;                      // of the scales of rounded weights: outputs are times it
 };
 void pack_panels(const PanelSource& source, Packing packing, int64_t begin, int64_t end,
                  std::byte* out);

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "kernels/panel.h"
 #include "kernels/panel_quant.h"
+#include "kernels/panel_rounded.h"
 #include "kernels/panel_units.h"
 #include "tensor/quant_tensor.h"
 
@@ -177,7 +178,10 @@ void pack_all(const PanelSource& source, Packing packing, int64_t begin, int64_t
     std::byte* to = out + panel * shape.panel;
     const bool has_gaps = rows < kPanelRows || facts.activation == ActivationLayout::kBF16;
     if (has_gaps) std::memset(to, 0, static_cast<size_t>(shape.panel));
-    if (source.quant != nullptr) {
+    if (source.quant != nullptr && is_rounded(*source.quant, packing)) {
+      if (facts.bits == 8) pack_rounded<8>(quant, source.unit, facts, shape, first_row, rows, to);
+      if (facts.bits == 4) pack_rounded<4>(quant, source.unit, facts, shape, first_row, rows, to);
+    } else if (source.quant != nullptr) {
       pack_quant(quant, facts, shape, first_row, rows, to);
     } else {
       pack_panel(source, facts, shape, first_row, rows, to);

@@ -31,7 +31,9 @@ inline QuantScheme random_scheme(Random& random, Packing packing, int64_t rows) 
   if (scheme.bits == 8) orders.push_back(CodeOrder::kRowsSigned);
   if (scheme.bits == 4) orders.push_back(CodeOrder::kRowsHighFirst);
   if (scheme.bits == 4 && rows % 8 == 0) orders.push_back(CodeOrder::kAwq);
-  if (info(packing).form == ScaleForm::kFloats) scheme.meaning = CodeMeaning::kLevels;
+  const bool has_levels =
+      info(packing).form == ScaleForm::kFloats || packing == Packing::kGroupsNf4Bytes;
+  if (has_levels) scheme.meaning = CodeMeaning::kLevels;
   scheme.order =
       orders[static_cast<size_t>(random.whole(0, static_cast<int64_t>(orders.size()) - 1))];
   return scheme;
@@ -57,10 +59,15 @@ inline RandomQuant random_quant(Random& random, Packing packing, int64_t rows, i
   }
   if (tensor.scheme.meaning == CodeMeaning::kLevels) {
     const PackingInfo& facts = info(packing);
-    const float unit = packing == Packing::kGroupsNf4 ? kNf4Unit : kBnbFp4Unit;
-    for (int i = 0; i < 16; ++i)
+    for (int i = 0; i < 16; ++i) {
+      if (packing == Packing::kGroupsNf4Bytes) {
+        tensor.levels.push_back(static_cast<float>(facts.levels[i]) / kNf4BytesUnit);
+        continue;
+      }
+      const float unit = packing == Packing::kGroupsNf4 ? kNf4Unit : kBnbFp4Unit;
       tensor.levels.push_back(static_cast<float>(128 * facts.levels[i] + facts.low_levels[i]) /
                               unit);
+    }
   }
   std::vector<int64_t> order(static_cast<size_t>(tensor.rows));
   std::iota(order.begin(), order.end(), 0);

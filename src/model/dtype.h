@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // --dtype: what plain float weights are kept as and multiplied in, by vLLM's names. Asked once for
 // each matrix as it is bound; norms, biases and embedding tables stay as they are, quantized
-// weights too.
+// weights too, but that all except kFloat let fp8 and NF4 be rounded to bytes.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@
 namespace ingot {
 
 enum class ModelDtype : uint8_t {
-  kAuto,      // as in the file; inputs of bf16 and fp8 weights in bf16, of f16 in 13 bits, where
-              // the machine multiplies these faster; in float where the model is small
+  kAuto,      // as in the file; inputs of bf16 weights in bf16, of f16 in 13 bits, where the
+              // machine multiplies these faster, fp8 and NF4 in bytes; exact where the model is
+              // small
   kHalf,      // matrices to fp16
   kBFloat16,  // matrices to bf16
-  kFloat,     // as in the file, inputs never rounded
+  kFloat,     // as in the file, nothing rounded that the format does not round
 };
 
 // "auto", "half", "bfloat16" or "float", and the names float16, fp16, f16, bf16, float32, f32.

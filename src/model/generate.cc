@@ -154,7 +154,8 @@ class GeneratedBinder {
       return Status::ok();
     }
     if (weight.quantized) {
-      INGOT_TRY(out.linear, Linear::bind(*weight.quantized, {}, targets(), model_.memory_, exec()));
+      INGOT_TRY(out.linear, Linear::bind(*weight.quantized, {}, targets(), model_.memory_, exec(),
+                                         {.rounds = model_.dtype_ != ModelDtype::kFloat}));
       return Status::ok();
     }
     INGOT_TRY(out.linear, bound(weight.plain));

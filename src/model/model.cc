@@ -188,7 +188,8 @@ class Binder {
         tensor.column_order = last_order_;
       last_order_ = tensor.column_order;
     }
-    auto linear = Linear::bind(tensor, out.bias, targets(), model_.memory_, tensors_.exec());
+    auto linear = Linear::bind(tensor, out.bias, targets(), model_.memory_, tensors_.exec(),
+                               {.rounds = model_.dtype_ != ModelDtype::kFloat});
     if (!linear.is_ok()) return named(source.weight, linear.status());
     out.linear = *std::move(linear);
     decoded_ += out.linear.is_decoded() ? 1 : 0;

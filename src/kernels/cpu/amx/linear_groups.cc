@@ -108,6 +108,9 @@ void linear_groups8_amx(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_groups_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<GroupsIq4>(args, begin, end);
 }
+void linear_groups_nf4bytes_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<GroupsNf4Bytes>(args, begin, end);
+}
 void linear_groups_fp4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<GroupsFp4>(args, begin, end);
 }

@@ -347,6 +347,9 @@ void linear_groups8_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_groups_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsCore<Codes<4, 128, kIq4Codes, 241>, HalfScales>>(args, begin, end);
 }
+void linear_groups_nf4bytes_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsCore<Codes<4, 128, kNf4Bytes, 252>, HalfScales>>(args, begin, end);
+}
 void linear_groups_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsCore<Codes<4, 16, kE2m1Codes, 28>, PowerScales>>(args, begin, end);
 }

@@ -333,6 +333,7 @@ using GroupsFp4 = GroupsCore<4, PowerScales, 12, kE2m1Codes>;
 template <int Bits>
 using GroupsZero = GroupsCore<Bits, ZeroScales, 0>;
 using GroupsNf4 = GroupsCore<4, FloatScales, 127, kNf4High, kNf4Low>;
+using GroupsNf4Bytes = GroupsCore<4, HalfScales, 124, kNf4Bytes>;
 using GroupsBnbFp4 = GroupsCore<4, FloatScales, 2, kBnbFp4High, kBnbFp4Low>;
 
 }  // namespace

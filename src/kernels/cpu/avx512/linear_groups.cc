@@ -24,6 +24,9 @@ void linear_groups8_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_groups_iq4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsIq4>(args, begin, end);
 }
+void linear_groups_nf4bytes_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsNf4Bytes>(args, begin, end);
+}
 void linear_groups_fp4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsFp4>(args, begin, end);
 }

@@ -26,6 +26,9 @@ void linear_groups8_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_groups_iq4_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<MatrixTiles>::Iq4>(args, begin, end);
 }
+void linear_groups_nf4bytes_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Nf4Bytes>(args, begin, end);
+}
 void linear_groups_fp4_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<MatrixTiles>::Fp4>(args, begin, end);
 }

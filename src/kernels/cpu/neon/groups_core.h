@@ -192,6 +192,7 @@ struct GroupsKernels {
   using Q2 = GroupsCore<Tiles, 2, HalfScales, 1>;
   using Nvfp4 = GroupsCore<Tiles, 4, PairScales, 0, kE2m1Codes>;
   using Iq4 = GroupsCore<Tiles, 4, HalfScales, 0, kIq4Codes>;
+  using Nf4Bytes = GroupsCore<Tiles, 4, HalfScales, 0, kNf4Bytes>;
   using Fp4 = GroupsCore<Tiles, 4, PowerScales, 0, kE2m1Codes>;
 };
 

@@ -26,6 +26,9 @@ void linear_groups8_neon(const LinearArgs& args, int64_t begin, int64_t end) {
 void linear_groups_iq4_neon(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<DotTiles>::Iq4>(args, begin, end);
 }
+void linear_groups_nf4bytes_neon(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<DotTiles>::Nf4Bytes>(args, begin, end);
+}
 void linear_groups_fp4_neon(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<DotTiles>::Fp4>(args, begin, end);
 }
