@@ -32,6 +32,18 @@ void linear_groups_nf4bytes_i8mm(const LinearArgs& args, int64_t begin, int64_t 
 void linear_groups_fp4_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<MatrixTiles>::Fp4>(args, begin, end);
 }
+void linear_groups2zero_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Zero<2>>(args, begin, end);
+}
+void linear_groups3zero_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Zero<3>>(args, begin, end);
+}
+void linear_groups4zero_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Zero<4>>(args, begin, end);
+}
+void linear_groups8zero_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Zero<8>>(args, begin, end);
+}
 void linear_groups1_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<MatrixTiles>::Q1>(args, begin, end);
 }

@@ -28,6 +28,21 @@ struct HalfScalesAndMins {
     return widen_halves(from + 32 + 8 * q);
   }
 };
+struct ZeroScales {  // floats of 24 bits above zero points of 8, which take the place of minimums
+  static constexpr int64_t kBytes = 64;
+  static constexpr bool kHasMin = false;
+  static float32x4_t scales(const std::byte* from, int64_t q) {
+    return vreinterpretq_f32_u32(vbicq_u32(words(from, q), vdupq_n_u32(0xFF)));
+  }
+  static float32x4_t mins(const std::byte* from, int64_t q) {
+    return vreinterpretq_f32_u32(vandq_u32(words(from, q), vdupq_n_u32(0xFF)));
+  }
+
+ private:
+  static uint32x4_t words(const std::byte* from, int64_t q) {
+    return vld1q_u32(reinterpret_cast<const uint32_t*>(from) + 4 * q);
+  }
+};
 struct PowerScales {  // exponents alone; halved, as the levels are doubled
   static constexpr int64_t kBytes = 16;
   static constexpr bool kHasMin = false;
@@ -77,8 +92,13 @@ struct GroupsCore {
   };
 
   static int64_t runs_of(const LinearArgs& args) { return args.cols / 32; }
-  // What is taken off the codes, taken off their products' sum beforehand.
-  static int32x4_t start(const Q8G32& x, int64_t group) {
+  // What is taken off the codes, taken off their products' sum beforehand. Codes of 8 bits have
+  // lost 128 already.
+  static int32x4_t start(const Q8G32& x, int64_t group, float32x4_t zero) {
+    if constexpr (std::is_same_v<Scales, ZeroScales>) {
+      const int32x4_t left = vdupq_n_s32(Bits == 8 ? 128 : 0);
+      return vmulq_n_s32(vsubq_s32(left, vreinterpretq_s32_f32(zero)), x.sums[group]);
+    }
     return vdupq_n_s32(-Offset * x.sums[group]);
   }
   static float32x4_t finish_group(float32x4_t sum, int32x4_t dot, const Q8G32& x, int64_t group,
@@ -115,7 +135,7 @@ struct GroupsCore {
 #pragma GCC unroll 4
         for (int64_t t = 0; t < Tokens; ++t) {
           const Q8G32& in = block[t * stride];
-          int32x4_t dot = start(in, group);
+          int32x4_t dot = start(in, group, min);
           dot = dot_16(dot, codes, vld1q_s8(in.codes + group * 32));
           if constexpr (kParts == 2) {
             sums[q][t] = finish_group(sums[q][t], dot, in, group, scale, min);
@@ -167,7 +187,7 @@ struct GroupsCore {
       for (int64_t t = 0; t < Tokens; ++t) {
         in[t] = x[t * stride].codes + i * kColumns;
         for (int64_t q = 0; q < kQuarters; ++q)
-          dots[t][q] = start(x[t * stride], group);
+          dots[t][q] = start(x[t * stride], group, tile.mins[group][q]);
       }
       Tiles::template add<kColumns, Tokens>(tile.codes + i * kColumns, in, dots);
       for (int64_t t = 0; t < Tokens; ++t) {
@@ -191,6 +211,8 @@ struct GroupsKernels {
   using Q1 = GroupsCore<Tiles, 1, HalfScales, 0, kSignCodes>;
   using Q2 = GroupsCore<Tiles, 2, HalfScales, 1>;
   using Nvfp4 = GroupsCore<Tiles, 4, PairScales, 0, kE2m1Codes>;
+  template <int Bits>
+  using Zero = GroupsCore<Tiles, Bits, ZeroScales, 0>;
   using Iq4 = GroupsCore<Tiles, 4, HalfScales, 0, kIq4Codes>;
   using Nf4Bytes = GroupsCore<Tiles, 4, HalfScales, 0, kNf4Bytes>;
   using Fp4 = GroupsCore<Tiles, 4, PowerScales, 0, kE2m1Codes>;
