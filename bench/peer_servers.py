@@ -68,7 +68,7 @@ def wait_until_ready(process: subprocess.Popen, port: int) -> None:
 def drive(args, port: int, load: Load) -> dict:
     command = [args.ingot, "bench", "serve", "--base-url", f"http://127.0.0.1:{port}", "--json"]
     command += ["--num-prompts", "32", "--max-concurrency", str(SLOTS), "--output-len", "64", *load.options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3600)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=args.limit)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-500:]}")
     return json.loads(done.stdout)["servers"][0]

@@ -55,6 +55,7 @@ class Results:
     values: dict = field(default_factory=dict)
     read_gb_per_s: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    failed: set = field(default_factory=set)  # (program, kind of test)
 
     def add(self, model: str, test: str, program: str, value: float) -> None:
         self.values.setdefault((model, test), {}).setdefault(program, []).append(value)
@@ -64,16 +65,16 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def output_of(command: list[str], timeout: float = 3600) -> str:
+def output_of(args, command: list[str]) -> str:
     # Elsewhere: a peer leaves a log where it runs.
-    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=tempfile.gettempdir())
+    done = subprocess.run(command, capture_output=True, text=True, timeout=args.limit, cwd=tempfile.gettempdir())
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-500:]}")
     return done.stdout + ("\n" + done.stderr if "batched" in command[0] else "")
 
 
 def read_bandwidth(args) -> float:
-    text = output_of([args.ingot, "bench", "kernels", "--ceilings", "-t", args.threads, "--json"])
+    text = output_of(args, [args.ingot, "bench", "kernels", "--ceilings", "-t", args.threads, "--json"])
     return json.loads(text)["machine"]["read_gb_per_s"]
 
 
@@ -84,7 +85,7 @@ def ours_single(args, path: Path, prompt: int, generated: int) -> dict[str, floa
     command = [args.ingot, "bench", "latency", str(path), "-t", args.threads, "-r", "1", "--json"]
     command += ["-p", str(prompt), "-n", str(generated), *args.ingot_options]
     speeds = {}
-    for record in json.loads(output_of(command))["results"]:
+    for record in json.loads(output_of(args, command))["results"]:
         name = "pp" if record["test"] == "prompt" else "tg"
         speeds[f"{name}{record['tokens']}"] = record["tokens_per_s"]
     return speeds
@@ -93,7 +94,7 @@ def ours_single(args, path: Path, prompt: int, generated: int) -> dict[str, floa
 def peer_single(args, program: Program, path: Path, prompt: int, generated: int) -> dict[str, float]:
     command = [program.bench, "-m", str(path), "-t", args.threads, "-r", "1", "-o", "json"]
     command += ["-p", str(prompt), "-n", str(generated), *program.bench_options]
-    text = output_of(command)
+    text = output_of(args, command)
     speeds = {}
     for record in json.loads(text[text.index("[") : text.rindex("]") + 1]):
         is_prompt = record["n_prompt"] > 0
@@ -109,7 +110,7 @@ def ours_batched(args, path: Path) -> dict[str, float]:
     command = [args.ingot, "bench", "latency", str(path), "-t", args.threads, "-r", "1", "--json"]
     command += ["-p", "0", "-n", "0", "--pg", "128,64", "-b", args.sequences, *args.ingot_options]
     speeds = {}
-    for record in json.loads(output_of(command))["results"]:
+    for record in json.loads(output_of(args, command))["results"]:
         name = "batch_pp" if record["test"] == "prompt" else "batch"
         speeds[f"{name}{record['batch']}"] = record["tokens_per_s"]
     return speeds
@@ -131,7 +132,7 @@ def peer_batched(args, program: Program, path: Path) -> dict[str, float]:
     most = max(int(count) for count in args.sequences.split(","))
     command = [program.batched, "-m", str(path), "-t", args.threads, "-c", str(most * 192)]
     command += ["-npp", "128", "-ntg", "64", "-npl", args.sequences, *program.options]
-    return batched_speeds(output_of(command))
+    return batched_speeds(output_of(args, command))
 
 
 # Rounds -------------------------------------------------------------------------------------------
@@ -151,6 +152,22 @@ def run_batched(args, program: Program, path: Path, notes: list[str]) -> dict[st
     return peer_batched(args, program, path) if program.batched else {}
 
 
+def run_or_note(run, args, program: Program, path: Path, results: Results) -> dict[str, float]:
+    """What a program measured. A peer that fails or takes too long is noted, and left out of this
+    kind of test from then on: the others go on."""
+    if (program.name, run.__name__) in results.failed:
+        return {}
+    try:
+        return run(args, program, path, results.notes)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        if program.peer == "ingot":
+            raise
+        results.failed.add((program.name, run.__name__))
+        results.notes.append(f"{program.name}, {path.name}: {error}")
+        say(f"  {program.name:<10} {error}")
+        return {}
+
+
 def run_round(args, programs: list[Program], model: str, path: Path, results: Results) -> None:
     """Every program once for each kind of test: what is compared lies close together in time."""
     kinds = [run_single] if "pp" in args.what or "tg" in args.what else []
@@ -159,7 +176,7 @@ def run_round(args, programs: list[Program], model: str, path: Path, results: Re
     for run in kinds:
         for program in programs:
             start = time.monotonic()
-            tests = run(args, program, path, results.notes)
+            tests = run_or_note(run, args, program, path, results)
             for test, value in tests.items():
                 results.add(model, test, program.name, value)
             shown = " ".join(f"{test} {value:.1f}" for test, value in tests.items())
@@ -264,6 +281,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", default="2")
     parser.add_argument("--sequences", default=SEQUENCES, help="of the batches")
     parser.add_argument("--ingot-options", default="", help="added to ours, such as '--kernels avx2'")
+    parser.add_argument("--limit", type=float, default=3600, metavar="SECONDS", help="of one run of a program")
     parser.add_argument("--out", metavar="FILE.json")
     args = parser.parse_args()
     args.what = args.what.split(",")
