@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that are rounded to bytes as they are packed, so that their prompts run as fast as those
-// of GGUF's types of as many bits. Only models that take time are packed so, and none with
-// `--dtype float`.
+// of GGUF's types of as many bits. Only models that take time are packed so, and only those whose
+// user did not choose a --dtype.
 //   e4m3  kGroups8: the largest of 32 columns becomes 64 to 120 in units of a power of two, which
 //         is exact, as are all from an eighth of it on; others are off by half a unit at most
 //   NF4   kGroupsNf4Bytes: the codes as they are, levels of one byte

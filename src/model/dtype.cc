@@ -47,6 +47,10 @@ std::optional<Layout> cast_of(ModelDtype dtype, Layout layout) {
   return std::nullopt;
 }
 
+bool rounds_codes(ModelDtype dtype) {
+  return dtype == ModelDtype::kAuto;
+}
+
 TargetSet linear_targets(ModelDtype dtype, TargetSet targets) {
   return dtype == ModelDtype::kFloat ? targets.without(Target::kAvx512Bf16) : targets;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // --dtype: what plain float weights are kept as and multiplied in, by vLLM's names. Asked once for
 // each matrix as it is bound; norms, biases and embedding tables stay as they are, quantized
-// weights too, but that all except kFloat let fp8 and NF4 be rounded to bytes.
+// weights too, but that kAuto lets fp8 and NF4 be rounded to bytes.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,8 @@ ModelDtype dtype_for(ModelDtype dtype, uint64_t weight_bytes);
 
 // What a matrix of this layout is rounded to as it is packed; none: it stays.
 std::optional<Layout> cast_of(ModelDtype dtype, Layout layout);
+// Whether quantized weights may be rounded where that is faster (kernels/panel_rounded.h).
+bool rounds_codes(ModelDtype dtype);
 // Those of the targets that linear layers may choose their packing by.
 TargetSet linear_targets(ModelDtype dtype, TargetSet targets);
 

@@ -39,6 +39,13 @@ TEST(Dtype, OnlyPlainFloatsAreCast) {
   EXPECT_EQ(cast_of(ModelDtype::kAuto, Layout::kF16), std::nullopt);
 }
 
+TEST(Dtype, OnlyLargeModelsOfWhichNothingWasSaidRoundCodes) {
+  EXPECT_TRUE(rounds_codes(dtype_for(ModelDtype::kAuto, 1 << 30)));
+  EXPECT_FALSE(rounds_codes(dtype_for(ModelDtype::kAuto, 1 << 20)));
+  EXPECT_FALSE(rounds_codes(ModelDtype::kBFloat16));
+  EXPECT_FALSE(rounds_codes(ModelDtype::kHalf));
+}
+
 TEST(Dtype, FloatNeverRoundsInputs) {
   const TargetSet all = TargetSet::scalar_only().with(Target::kAvx512Bf16).with(Target::kAmx);
   const auto packing = [&](ModelDtype dtype, Layout layout) {

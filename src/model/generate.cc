@@ -155,7 +155,7 @@ class GeneratedBinder {
     }
     if (weight.quantized) {
       INGOT_TRY(out.linear, Linear::bind(*weight.quantized, {}, targets(), model_.memory_, exec(),
-                                         {.rounds = model_.dtype_ != ModelDtype::kFloat}));
+                                         {.rounds = rounds_codes(model_.dtype_)}));
       return Status::ok();
     }
     INGOT_TRY(out.linear, bound(weight.plain));

@@ -189,7 +189,7 @@ class Binder {
       last_order_ = tensor.column_order;
     }
     auto linear = Linear::bind(tensor, out.bias, targets(), model_.memory_, tensors_.exec(),
-                               {.rounds = model_.dtype_ != ModelDtype::kFloat});
+                               {.rounds = rounds_codes(model_.dtype_)});
     if (!linear.is_ok()) return named(source.weight, linear.status());
     out.linear = *std::move(linear);
     decoded_ += out.linear.is_decoded() ? 1 : 0;
