@@ -264,7 +264,7 @@ def programs_of(args) -> list[Program]:
         programs.append(Program("ik", "ik_llama.cpp", args.ik_bench, args.ik_batched, args.ik_server))
         programs.append(Program("ik repack", "ik_llama.cpp", args.ik_bench, args.ik_batched, args.ik_server,
                                 ["-rtr"], ["-rtr", "1"]))  # fmt: skip
-    return programs
+    return [program for program in programs if program.name != args.without]
 
 
 def parse() -> argparse.Namespace:
@@ -281,6 +281,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", default="2")
     parser.add_argument("--sequences", default=SEQUENCES, help="of the batches")
     parser.add_argument("--ingot-options", default="", help="added to ours, such as '--kernels avx2'")
+    parser.add_argument("--without", default="", metavar="NAME", help="a program to leave out, such as 'ik repack'")
     parser.add_argument("--limit", type=float, default=3600, metavar="SECONDS", help="of one run of a program")
     parser.add_argument("--out", metavar="FILE.json")
     args = parser.parse_args()
