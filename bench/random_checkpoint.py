@@ -154,7 +154,7 @@ def write_safetensors(path, tensors):
 
 
 def floats(rows, cols):
-    return np.tile(random.normal(0, DEVIATION, cols).astype(np.float16), (rows, 1))
+    return (random.standard_normal((rows, cols), np.float32) * DEVIATION).astype(np.float16)
 
 
 def write_checkpoint(folder, shape, name):
