@@ -63,6 +63,8 @@ CpuFeatures detect_cpu_features() {
   uint32_t d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || !bit(c, 27)) return features;  // no OSXSAVE
   const bool has_fma = bit(c, 12) && bit(c, 28) && bit(c, 29);              // FMA, AVX, F16C
+  constexpr uint32_t kIntel = 0x756E6547;                                   // "Genu"ineIntel
+  if (__get_cpuid(0, &a, &b, &c, &d) != 0) features.needs_prefetch = b == kIntel;
   const uint64_t states = enabled_states();
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return features;
   const bool has_ymm = (states & 0x6) == 0x6;

@@ -15,6 +15,8 @@ struct CpuFeatures {
   bool has_avx512_vbmi = false;
   bool has_amx_int8 = false;
   bool has_amx_bf16 = false;
+  // Its own prefetchers fall behind a stream of weights that is computed on as it passes.
+  bool needs_prefetch = false;
   bool has_neon_dotprod = false;  // and fp16 and ARMv8.2, as every such machine has
   bool has_neon_i8mm = false;
 };

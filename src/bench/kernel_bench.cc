@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/cpu.h"
 #include "bench/spread.h"
 #include "kernels/attention.h"
 #include "kernels/elementwise.h"
@@ -170,8 +171,8 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
   const std::vector<float> input = normals(cols * sizes_.prompt_tokens, 2);
   std::vector<float> y(static_cast<size_t>(rows * sizes_.prompt_tokens));
 
+  Activations x(TargetSet::of_this_machine());  // as in a model: its memory is there
   const auto run = [&](int64_t tokens, size_t count) {
-    Activations x(TargetSet::of_this_machine());
     x.set(input.data(), tokens, cols);
     LinearArgs args{.layout = layout,
                     .weights = nullptr,
@@ -182,7 +183,8 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
                     .tokens = tokens,
                     .y = y.data(),
                     .y_stride = rows,
-                    .bias = nullptr};
+                    .bias = nullptr,
+                    .needs_prefetch = detect_cpu_features().needs_prefetch};
     for (size_t i = 0; i < count; ++i) {
       args.weights = weights + i * matrix_bytes;
       exec_.for_ranges(rows, kPanelRows,

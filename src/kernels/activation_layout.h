@@ -18,8 +18,9 @@ enum class ActivationLayout : uint8_t {
   kQ8G32Tiles,
   kQ8G256Tiles,
   kBF16Tiles,
+  kI16G64Tiles,
 };
-inline constexpr int64_t kActivationLayouts = 8;
+inline constexpr int64_t kActivationLayouts = 9;
 
 // 256 columns of a packed row. value = scale * code, code = round(value / scale) in [-127, 127],
 // scale = max|value| / 127. A group of zeros has scale 0; one with a NaN or an infinity has scale
@@ -57,8 +58,14 @@ struct alignas(64) Q8G32Tile {
 struct alignas(64) Q8G256Tile {
   int8_t codes[4][kTokensOfTile][64];
   float scales[kTokensOfTile];
-  int16_t sums_of_16[kTokensOfTile][16];
-  int16_t sums_of_32[kTokensOfTile][8];
+  // Of each 16 codes, as two numbers of bf16 that add up to it: a multiple of 16, and the rest.
+  uint16_t sums[kTokensOfTile][16][2];
+};
+struct alignas(64) I16G64Tile {
+  int8_t high[4][kTokensOfTile][64];  // code >> 7
+  int8_t low[4][kTokensOfTile][64];   // code & 127
+  float scales[4][kTokensOfTile];
+  uint8_t padding[64];
 };
 struct alignas(64) BF16Tile {
   uint16_t values[kTokensOfTile][32];  // of 32 columns

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/float_types.h"
+
 namespace ingot {
 namespace {
 
@@ -26,8 +28,21 @@ void place(const Q8G256& from, int64_t token, Q8G256Tile& tile) {
   for (int64_t part = 0; part < 4; ++part)
     std::memcpy(tile.codes[part][token], from.codes + part * 64, 64);
   tile.scales[token] = from.scale;
-  std::memcpy(tile.sums_of_16[token], from.sums_of_16, sizeof(from.sums_of_16));
-  std::memcpy(tile.sums_of_32[token], from.sums_of_32, sizeof(from.sums_of_32));
+  for (int64_t i = 0; i < 16; ++i) {  // both parts have at most seven bits
+    const int rest = from.sums_of_16[i] & 15;
+    tile.sums[token][i][0] = to_bfloat16(static_cast<float>(from.sums_of_16[i] - rest)).bits;
+    tile.sums[token][i][1] = to_bfloat16(static_cast<float>(rest)).bits;
+  }
+}
+
+void place(const I16G64& from, int64_t token, I16G64Tile& tile) {
+  for (int64_t part = 0; part < 4; ++part) {
+    for (int64_t i = 0; i < 64; ++i) {
+      tile.high[part][token][i] = static_cast<int8_t>(from.codes[part * 64 + i] >> 7);
+      tile.low[part][token][i] = static_cast<int8_t>(from.codes[part * 64 + i] & 127);
+    }
+    tile.scales[part][token] = from.scales[part];
+  }
 }
 
 struct BF16Run {
@@ -61,6 +76,8 @@ ActivationLayout rows_of(ActivationLayout layout) {
       return ActivationLayout::kQ8G256;
     case ActivationLayout::kBF16Tiles:
       return ActivationLayout::kBF16;
+    case ActivationLayout::kI16G64Tiles:
+      return ActivationLayout::kI16G64;
     default:
       return layout;
   }
@@ -71,6 +88,8 @@ void arrange_tiles(ActivationLayout layout, const TileArgs& args, int64_t begin,
     return arrange<Q8G32, Q8G32Tile>(args, blocks_of(args.cols), begin, end);
   if (layout == ActivationLayout::kQ8G256Tiles)
     return arrange<Q8G256, Q8G256Tile>(args, blocks_of(args.cols), begin, end);
+  if (layout == ActivationLayout::kI16G64Tiles)
+    return arrange<I16G64, I16G64Tile>(args, blocks_of(args.cols), begin, end);
   arrange<BF16Run, BF16Tile>(args, pairs_of(args.cols), begin, end);
 }
 
@@ -79,6 +98,8 @@ size_t tile_row_bytes(ActivationLayout layout, int64_t cols) {
     return static_cast<size_t>(blocks_of(cols)) * sizeof(Q8G32Tile);
   if (layout == ActivationLayout::kQ8G256Tiles)
     return static_cast<size_t>(blocks_of(cols)) * sizeof(Q8G256Tile);
+  if (layout == ActivationLayout::kI16G64Tiles)
+    return static_cast<size_t>(blocks_of(cols)) * sizeof(I16G64Tile);
   return static_cast<size_t>(pairs_of(cols)) * sizeof(BF16Tile);
 }
 

@@ -13,7 +13,7 @@ namespace ingot {
 
 constexpr bool is_tiles(ActivationLayout layout) {
   return layout == ActivationLayout::kQ8G32Tiles || layout == ActivationLayout::kQ8G256Tiles ||
-         layout == ActivationLayout::kBF16Tiles;
+         layout == ActivationLayout::kBF16Tiles || layout == ActivationLayout::kI16G64Tiles;
 }
 // The rows that tiles are made of; any other layout is its own.
 ActivationLayout rows_of(ActivationLayout layout);

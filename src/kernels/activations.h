@@ -27,6 +27,7 @@ constexpr int64_t activation_group(ActivationLayout layout) {
     case ActivationLayout::kQ8G256:
     case ActivationLayout::kQ8G256Tiles:
     case ActivationLayout::kI16G64:  // whose scales cover a quarter of it
+    case ActivationLayout::kI16G64Tiles:
       return 256;
     default:
       return 1;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/float_types.h"
 #include "kernels/test_random.h"
 
 namespace ingot {
@@ -108,6 +109,10 @@ TEST(Activations, TilesHoldTheRowsOfSixteenTokens) {
       reinterpret_cast<const Q8G32*>(activations.rows(ActivationLayout::kQ8G32, exec));
   const auto* group_tiles =
       reinterpret_cast<const Q8G32Tile*>(activations.rows(ActivationLayout::kQ8G32Tiles, exec));
+  const auto* words =
+      reinterpret_cast<const I16G64*>(activations.rows(ActivationLayout::kI16G64, exec));
+  const auto* word_tiles =
+      reinterpret_cast<const I16G64Tile*>(activations.rows(ActivationLayout::kI16G64Tiles, exec));
   for (int64_t token = 0; token < kTokens; ++token) {
     for (int64_t col = 0; col < kCols; ++col) {
       const int64_t row = token * 2 + col / 256;
@@ -116,14 +121,19 @@ TEST(Activations, TilesHoldTheRowsOfSixteenTokens) {
       EXPECT_EQ(tiles[tile].codes[col % 256 / 64][token % 16][col % 64],
                 rows[row].codes[col % 256]);
       EXPECT_EQ(tiles[tile].scales[token % 16], rows[row].scale);
-      EXPECT_EQ(tiles[tile].sums_of_16[token % 16][col % 256 / 16],
-                rows[row].sums_of_16[col % 256 / 16]);
-      EXPECT_EQ(tiles[tile].sums_of_32[token % 16][group], rows[row].sums_of_32[group]);
+      const uint16_t(&parts)[2] = tiles[tile].sums[token % 16][col % 256 / 16];
+      EXPECT_EQ(to_float(BFloat16{parts[0]}) + to_float(BFloat16{parts[1]}),
+                static_cast<float>(rows[row].sums_of_16[col % 256 / 16]));
       EXPECT_EQ(half_tiles[token / 16 * 16 + col / 32].values[token % 16][col % 32],
                 halves[token * kCols + col]);
       EXPECT_EQ(group_tiles[tile].codes[group][token % 16][col % 32], groups[row].codes[col % 256]);
       EXPECT_EQ(group_tiles[tile].scales[group][token % 16], groups[row].scales[group]);
       EXPECT_EQ(group_tiles[tile].weighed[group][token % 16], groups[row].weighed[group]);
+      const int64_t part = col % 256 / 64;
+      EXPECT_EQ(128 * word_tiles[tile].high[part][token % 16][col % 64] +
+                    word_tiles[tile].low[part][token % 16][col % 64],
+                words[row].codes[col % 256]);
+      EXPECT_EQ(word_tiles[tile].scales[part][token % 16], words[row].scales[part]);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/cpu.h"
 #include "kernels/cast_rows.h"
 
 namespace ingot {
@@ -19,6 +20,11 @@ constexpr int64_t kPanelsTogether = 2;  // as the kernels for many tokens take t
 
 int64_t panels_of(int64_t rows) {
   return (rows + kPanelRows - 1) / kPanelRows;
+}
+
+bool needs_prefetch() {
+  static const bool kNeeds = detect_cpu_features().needs_prefetch;
+  return kNeeds;
 }
 
 // Of a quantized weight that a packing of floats takes; kU8 where the packing has its codes.
@@ -186,6 +192,7 @@ Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_
       .y_stride = y_stride,
       .bias = bias_.empty() ? nullptr : bias_.data(),
       .scale = scale_,
+      .needs_prefetch = needs_prefetch(),
       .x_scales = is_int8 ? nullptr : input.scales,
   };
   return call;

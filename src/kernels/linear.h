@@ -33,8 +33,9 @@ struct LinearArgs {
   int64_t tokens;
   float* y;  // [tokens, y_stride]; written at columns [begin, end)
   int64_t y_stride;
-  const float* bias;  // [rows] or null
-  float scale = 1;    // of all outputs, before the bias
+  const float* bias;            // [rows] or null
+  float scale = 1;              // of all outputs, before the bias
+  bool needs_prefetch = false;  // of the weights for one or two tokens, see base/cpu.h
   // Of inputs that are codes, [tokens][cols / 128, rounded up], or null: for kF8Pairs.
   const float* x_scales = nullptr;
 };

@@ -92,6 +92,8 @@ constexpr LinearKernel kLinearKernels[] = {
      cpu::linear_bf16pairs_avx512_bf16},
     {"linear_f8pairs_avx512_bf16", kF8Pairs, Target::kAvx512Bf16, kX16,
      cpu::linear_f8pairs_avx512_bf16},
+    {"linear_f16words_amx", kF16Words, Target::kAmx, ActivationLayout::kI16G64,
+     cpu::linear_f16words_amx, cpu::kAmxTokens, ActivationLayout::kI16G64Tiles},
     {"linear_f16words_avx512", kF16Words, Target::kAvx512, ActivationLayout::kI16G64,
      cpu::linear_f16words_avx512},
     {"linear_rows_avx512", kRows, Target::kAvx512, kX32, cpu::linear_rows_avx512},

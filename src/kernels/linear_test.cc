@@ -364,6 +364,28 @@ TEST(Linear, OutputsDependOnNothingButTheirRowAndToken) {
   }
 }
 
+// The same of kernels that walk in blocks of tokens, rows and columns: more of each than a block,
+// and numbers that leave every kind of remainder, against a few tokens at a time.
+TEST(Linear, BlocksOfManyTokensGiveTheSameBits) {
+  Random random(test_seed());
+  for (const LinearKernel& kernel : linear_kernels()) {
+    if (!TargetSet::of_this_machine().has(kernel.target) || kernel.many_tokens == 0) continue;
+    SCOPED_TRACE(kernel.name);
+    const Problem problem(random, kinds_of(kernel).front(), 150, 1280, 523);
+    const std::vector<float> whole = run(kernel, problem, problem.rows);
+    EXPECT_EQ(whole, run(kernel, problem, 48));
+    for (int64_t first = 0; first < problem.tokens; first += 29) {
+      Problem part = problem;
+      part.tokens = std::min<int64_t>(29, problem.tokens - first);
+      part.x.erase(part.x.begin(), part.x.begin() + first * problem.cols);
+      const std::vector<float> few = run(kernel, part, problem.rows);
+      EXPECT_TRUE(std::equal(few.begin(), few.begin() + part.tokens * problem.rows,
+                             whole.begin() + first * problem.rows))
+          << "from token " << first;
+    }
+  }
+}
+
 TEST(Linear, ThreadsChangeNothing) {
   Random random(test_seed());
   for (const Layout layout : {Layout::kF32, Layout::kBF16, Layout::kQ4_K, Layout::kQ8_0}) {

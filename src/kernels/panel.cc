@@ -154,9 +154,7 @@ Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets, bool roun
     const bool fills =
         (is_one || scheme.group_columns % kSpanColumns == 0) && tensor.column_order == nullptr;
     if (!fills || scheme.bits != 8) return Packing::kRows;
-    // Tiles of bf16 are as fast as those of bytes, and exact.
-    const bool has_tiles = targets.has(Target::kAvx512Bf16) && targets.has(Target::kAmx);
-    if (rounds && !has_tiles && tensor.cols % kRunColumns == 0) return Packing::kGroups8;
+    if (rounds && tensor.cols % kRunColumns == 0) return Packing::kGroups8;
     return targets.has(Target::kAvx512Bf16) ? Packing::kF8Pairs : Packing::kF8;
   }
   if (tensor.cols % kRunColumns != 0) return Packing::kRows;

@@ -27,6 +27,7 @@ void linear_blocks5min_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks6_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_bf16pairs_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_f16words_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups1_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups2_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks2_amx(const LinearArgs& args, int64_t begin, int64_t end);

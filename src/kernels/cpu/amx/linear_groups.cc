@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packings with a float scale per group of 32, by int8 tiles: one tile product for 16 tokens by 16
-// rows by 32 columns, whose sums are then scaled in vector registers while the next are made. Show
-// it with `ingot bench kernels linear_groups`.
+// rows by 32 columns (16 cycles), whose sums are then scaled in vector registers: 48 instructions,
+// or 24 cycles, which should be the limit; it is at 67, as if one waited for the other. Products
+// are made three groups ahead: they take their time through memory. Show it with `ingot bench
+// kernels linear_groups`.
 #include "kernels/cpu/amx/linear.h"
 #include "kernels/cpu/amx/token_blocks.h"
 #include "kernels/cpu/avx512/groups_core.h"
@@ -9,83 +11,133 @@
 namespace ingot::cpu {
 namespace {
 
-struct alignas(64) Sums {
-  int32_t tiles[2][16][16];
+constexpr int64_t kRuns = 8;           // of 32 columns in a block
+constexpr int64_t kProductsAhead = 3;  // products
+
+struct alignas(64) Products {
+  int32_t tiles[kRuns][16][16];
 };
 
-// 32 columns into a sum tile and out to memory. Two of each register, so that one group's sums are
-// scaled while the next are made; the instructions want them as literals.
-inline void multiply_tiles(const __m512i* codes, const Q8G32Tile& x, int64_t group, Sums& sums) {
+// Sixteen tokens by one panel. The instructions want their registers as literals.
+template <int64_t Run>
+inline void multiply(const __m512i* codes, const Q8G32Tile& x, Products& products) {
   settle_memory();
-  if (group % 2 == 0) {
-    _tile_zero(0);
-    _tile_loadd(4, x.codes[group], 32);
-    _tile_loadd(6, codes + group * 8, 64);
-    _tile_dpbssd(0, 4, 6);
-    _tile_stored(0, sums.tiles[0], 64);
+  if constexpr (Run % 2 == 0) {
+    _tile_loadd(4, x.codes[Run], 32);
+    _tile_loadd(6, codes + Run * 8, 64);
   } else {
+    _tile_loadd(5, x.codes[Run], 32);
+    _tile_loadd(7, codes + Run * 8, 64);
+  }
+  if constexpr (Run % 4 == 0) {
+    _tile_zero(0);
+    _tile_dpbssd(0, 4, 6);
+    _tile_stored(0, products.tiles[Run], 64);
+  } else if constexpr (Run % 4 == 1) {
     _tile_zero(1);
-    _tile_loadd(5, x.codes[group], 32);
-    _tile_loadd(7, codes + group * 8, 64);
     _tile_dpbssd(1, 5, 7);
-    _tile_stored(1, sums.tiles[1], 64);
+    _tile_stored(1, products.tiles[Run], 64);
+  } else if constexpr (Run % 4 == 2) {
+    _tile_zero(2);
+    _tile_dpbssd(2, 4, 6);
+    _tile_stored(2, products.tiles[Run], 64);
+  } else {
+    _tile_zero(3);
+    _tile_dpbssd(3, 5, 7);
+    _tile_stored(3, products.tiles[Run], 64);
   }
   settle_memory();
-}
-
-// All groups of a block, the sixteen tokens' sums in registers.
-template <class Core>
-void add_panel(const typename Core::Tile& tile, int64_t groups, const Q8G32Tile& x, Sums& products,
-               float (*out)[16]) {
-  __m512 sums[16];
-#pragma GCC unroll 16
-  for (int64_t t = 0; t < 16; ++t)
-    sums[t] = _mm512_load_ps(out[t]);
-  multiply_tiles(tile.codes, x, 0, products);
-  for (int64_t group = 0; group < groups; ++group) {
-    if (group + 1 < groups) multiply_tiles(tile.codes, x, group + 1, products);
-    const __m512 scale = tile.scales[group][0];
-    const __m512 min = tile.mins[group];
-    const int32_t(*dots)[16] = products.tiles[group % 2];
-#pragma GCC unroll 16
-    for (int64_t t = 0; t < 16; ++t)
-      sums[t] = Core::scale_group(sums[t], _mm512_load_si512(dots[t]), x.scales[group][t],
-                                  x.weighed[group][t], scale, min);
-  }
-#pragma GCC unroll 16
-  for (int64_t t = 0; t < 16; ++t)
-    _mm512_store_ps(out[t], sums[t]);
 }
 
 template <class Core>
 struct GroupsWalk {
+  using Input = Q8G32Tile;
+  using Tile = typename Core::Tile;
+  static constexpr int64_t kBytes = Core::kScaleBytes + 8 * Core::kRunBytes;
   explicit GroupsWalk(const LinearArgs& given) : args(given) {}
 
   const LinearArgs& args;
-  typename Core::Tile tiles[2];
-  Sums products;
+  Tile tiles[2];
+  Products products;
 
-  void fill(const std::byte* panel, int64_t p, int64_t block) {
-    Core::fill(panel, args, block, tiles[p]);
-    // With their sign: nothing is left to take off afterwards.
-    for (__m512i& codes : tiles[p].codes)
-      codes = _mm512_sub_epi8(codes, every_byte(Core::kTileOffset));
+  [[gnu::always_inline]] inline void prefetch(const std::byte* panel, int64_t block) const {
+    for (int64_t i = 0; i < kBytes; i += kLine)
+      _mm_prefetch(reinterpret_cast<const char*>(panel + block * kBytes + i), _MM_HINT_T1);
   }
-  // Nothing ahead: products of every 32 columns are too many to keep.
-  void multiply(int64_t, int64_t, const Q8G32Tile&, int64_t) {}
-  void add(int64_t panels, int64_t block, const Q8G32Tile& x, int64_t, GroupSums& sums) {
-    for (int64_t p = 0; p < panels; ++p)
-      add_panel<Core>(tiles[p], Core::groups_of(args, block), x, products, sums.values[p]);
+  void fill(const std::byte* panel, int64_t p, int64_t block) {
+    Tile& tile = tiles[p];
+    Core::fill(panel, args, block, tile);
+    // With their sign: nothing is left to take off afterwards.
+    for (__m512i& codes : tile.codes)
+      codes = _mm512_sub_epi8(codes, every_byte(Core::kTileOffset));
+    for (int64_t run = Core::groups_of(args, block); run < kRuns; ++run) {
+      for (int64_t i = 0; i < 8; ++i)
+        tile.codes[run * 8 + i] = _mm512_setzero_si512();
+      tile.scales[run][0] = tile.mins[run] = _mm512_setzero_ps();
+    }
+  }
+
+  struct Unit {
+    const Tile* tile;
+    const Q8G32Tile* x;
+    float (*sums)[16];
+  };
+  Unit unit_at(int64_t i, int64_t panels, const Q8G32Tile* x, int64_t stride, GroupSums* sums) {
+    return {&tiles[i % panels], x + i / panels * stride, sums[i / panels].values[i % panels]};
+  }
+
+  // A unit's products of run `Run + kProductsAhead`, or the next one's.
+  template <int64_t Run>
+  void multiply_ahead(const Unit& unit, const Unit& next) {
+    if constexpr (Run + kProductsAhead < kRuns) {
+      multiply<Run + kProductsAhead>(unit.tile->codes, *unit.x, products);
+    } else {
+      multiply<Run + kProductsAhead - kRuns>(next.tile->codes, *next.x, products);
+    }
+  }
+  template <int64_t Run>
+  void add(const Unit& unit, const Unit& next, __m512 (&sums)[16]) {
+    multiply_ahead<Run>(unit, next);
+    const __m512 scale = unit.tile->scales[Run][0];
+    const __m512 min = unit.tile->mins[Run];
+#pragma GCC unroll 16
+    for (int64_t t = 0; t < 16; ++t)
+      sums[t] = Core::scale_group(sums[t], _mm512_load_si512(products.tiles[Run][t]),
+                                  unit.x->scales[Run][t], unit.x->weighed[Run][t], scale, min);
+    if constexpr (Run + 1 < kRuns) add<Run + 1>(unit, next, sums);
+  }
+
+  void pass(int64_t panels, const Q8G32Tile* x, int64_t stride, int64_t groups, GroupSums* sums) {
+    const int64_t units = groups * panels;
+    Unit unit = unit_at(0, panels, x, stride, sums);
+    multiply<0>(unit.tile->codes, *unit.x, products);
+    multiply<1>(unit.tile->codes, *unit.x, products);
+    multiply<2>(unit.tile->codes, *unit.x, products);
+    for (int64_t i = 0; i < units; ++i) {
+      // The last unit's next is itself: three products for nothing.
+      const Unit next = unit_at(i + 1 < units ? i + 1 : i, panels, x, stride, sums);
+      __m512 totals[16];
+#pragma GCC unroll 16
+      for (int64_t t = 0; t < 16; ++t)
+        totals[t] = _mm512_load_ps(unit.sums[t]);
+      add<0>(unit, next, totals);
+#pragma GCC unroll 16
+      for (int64_t t = 0; t < 16; ++t)
+        _mm512_store_ps(unit.sums[t], totals[t]);
+      unit = next;
+    }
   }
 };
+static_assert(kProductsAhead == 3);
 
 template <class Core>
 void linear_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   static_assert(Core::kParts == 1);
   if (args.tokens < kAmxTokens)
     return linear_direct<Core>(args, begin, end, (args.cols + kPackedColumns - 1) / kPackedColumns);
+  const TileShapes shapes(16, 32);
   GroupsWalk<Core> walk(args);
-  walk_token_blocks<Q8G32Tile>(args, begin, end, 32, walk);
+  walk_token_blocks(args, begin, end, walk);
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 // The walk of the AMX kernels for whole numbers over many tokens. Few tokens go the AVX-512 way,
 // which gives the same bits: sums of whole numbers are exact, and are rounded at the same places.
 //
-// Tiles eat 32 bytes a cycle, which only the second level of the cache can give: a chunk of 1024
-// columns of 256 tokens stays there while 256 rows pass over it, and so do their sums.
+// A chunk of 1024 columns of 512 tokens stays in the second level of the cache while 128 rows pass
+// over it, and so do their sums; 256 columns of two panels, unpacked, stay in the first while all
+// these tokens pass over them. Unpacking costs as much as 40 tokens do: hence so many.
 #pragma once
 
 #include "kernels/cpu/amx/tiles.h"
@@ -12,8 +13,8 @@
 namespace ingot::cpu {
 namespace {
 
-inline constexpr int64_t kGroupsTogether = 16;  // of sixteen tokens
-inline constexpr int64_t kPairsTogether = 8;    // of panels
+inline constexpr int64_t kGroupsTogether = 32;  // of sixteen tokens
+inline constexpr int64_t kPairsTogether = 4;    // of panels
 inline constexpr int64_t kChunkBlocks = 4;      // of 256 columns
 
 // Sums of sixteen tokens by two panels.
@@ -22,16 +23,17 @@ struct alignas(64) GroupSums {
 };
 
 // A Core has
-//   fill(panel, p, block)             unpacks 256 columns of a panel, the p-th of a pair
-//   multiply(panels, block, x, turn)  starts the products of sixteen tokens, in one of two places
-//   add(panels, block, x, turn, sums) scales them and adds them up
-template <class Input, class Core>
-void walk_token_blocks(const LinearArgs& args, int64_t begin, int64_t end, int64_t column_bytes,
-                       Core&& core) {
+//   Input                             sixteen tokens by 256 columns
+//   prefetch(panel, block)            has a block on its way
+//   fill(panel, p, block)             unpacks a block of a panel, the p-th of a pair
+//   pass(panels, x, stride, groups, sums)  adds the products of that block and `groups` times
+//                                     sixteen tokens, whose inputs are `stride` apart
+template <class Core>
+void walk_token_blocks(const LinearArgs& args, int64_t begin, int64_t end, Core&& core) {
+  using Input = typename std::remove_reference_t<Core>::Input;
   const auto* x = reinterpret_cast<const Input*>(args.x);
   const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
   const int64_t all_groups = (args.tokens + 15) / 16;
-  const TileShapes shapes(16, column_bytes);
   GroupSums sums[kPairsTogether][kGroupsTogether];
   for (int64_t top = begin; top < end; top += kPairsTogether * 32) {
     const int64_t pairs_left = (end - top + 31) / 32;
@@ -50,24 +52,19 @@ void walk_token_blocks(const LinearArgs& args, int64_t begin, int64_t end, int64
           for (int64_t block = chunk; block < chunk_end; ++block) {
             for (int64_t p = 0; p < panels; ++p)
               core.fill(panel + p * args.weight_stride, p, block);
-            const Input* in = x + first * blocks + block;
-            core.multiply(panels, block, in[0], 0);
-            for (int64_t group = 0; group < groups; ++group) {
-              if (group + 1 < groups)
-                core.multiply(panels, block, in[(group + 1) * blocks], (group + 1) % 2);
-              core.add(panels, block, in[group * blocks], group % 2, sums[pair][group]);
-            }
+            const bool is_last = block + 1 == chunk_end;
+            for (int64_t p = 0; p < panels; ++p)  // of the next rows, past the end too
+              core.prefetch(panel + (is_last ? p + 2 : p) * args.weight_stride,
+                            is_last ? chunk : block + 1);
+            core.pass(panels, x + first * blocks + block, blocks, groups, sums[pair]);
           }
         }
       }
-      for (int64_t pair = 0; pair < pairs; ++pair) {
-        const int64_t row = top + pair * 32;
-        for (int64_t t = 0; t < groups * 16 && first * 16 + t < args.tokens; ++t) {
-          const GroupSums& group = sums[pair][t / 16];
-          finish_row(args, first * 16 + t, row, end, group.values[0][t % 16]);
-          if (end - row > 16)
-            finish_row(args, first * 16 + t, row + 16, end, group.values[1][t % 16]);
-        }
+      // Token by token: the rows of a token lie side by side in y, the tokens far apart.
+      for (int64_t t = 0; t < groups * 16 && first * 16 + t < args.tokens; ++t) {
+        for (int64_t row = top; row < end && row < top + pairs * 32; row += 16)
+          finish_row(args, first * 16 + t, row, end,
+                     sums[(row - top) / 32][t / 16].values[(row - top) / 16 % 2][t % 16]);
       }
     }
   }

@@ -19,6 +19,8 @@ struct BlocksCore {
   static constexpr int64_t kRunsOfPair = Group / 16;
   static constexpr bool kHasShifts = requires(PackedScales s) { s.kShiftUnit; };
   static constexpr bool kHasMin = kHasShifts || requires(PackedScales s) { s.min_scales; };
+  // What is taken off every code; where there are minimums, they do that.
+  static constexpr int kTaken = kHasMin ? 0 : Offset;
   static constexpr bool kHasMins = requires(PackedScales s) { s.group_mins; };
   static constexpr bool kHasNibbles = requires(PackedScales s) { s.nibbles; };
   static constexpr bool kHasGroups = kHasNibbles || requires(PackedScales s) { s.group_scales; };
@@ -125,7 +127,7 @@ struct BlocksCore {
       sums[t] = _mm512_setzero_ps();
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
       const auto* scales = reinterpret_cast<const PackedScales*>(run);
-      prefetch_run<Tokens>(run, kScaleBytes);
+      prefetch_run<Tokens>(run, kScaleBytes, args.needs_prefetch);
       run += kScaleBytes;
       __m512i totals[Tokens];
       __m512i min_sums[Tokens];
@@ -138,7 +140,7 @@ struct BlocksCore {
 #pragma GCC unroll 2
         for (int64_t r = 0; r < kRunsOfPair; ++r, run += kRunBytes) {
           __m512i codes[8];
-          prefetch_run<Tokens>(run, kRunBytes);
+          prefetch_run<Tokens>(run, kRunBytes, args.needs_prefetch);
           read(run, codes);
           const int64_t column = (pair * kRunsOfPair + r) * 32;
 #pragma GCC unroll 8

@@ -128,11 +128,12 @@ struct FoldedCore {
       sums[t] = _mm512_setzero_ps();
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
       const auto& scales = *reinterpret_cast<const PackedScales*>(run);
-      prefetch_run<Tokens>(run, kScaleBytes);
+      prefetch_run<Tokens>(run, kScaleBytes, args.needs_prefetch);
       run += kScaleBytes;
       __m512i totals[Tokens];
       __m512i min_sums[Tokens];
       if constexpr (Tokens <= kFewest) {
+        if (args.needs_prefetch) prefetch_run<Tokens>(run, 8 * kRunBytes, true);
         multiply_few<Tokens>(scales, run, x, stride, totals, min_sums);
       } else {
         multiply_folded<Tokens>(scales, run, x, stride, totals, min_sums);
@@ -159,7 +160,7 @@ struct FoldedCore {
       min_sums[t] = _mm512_setzero_si512();
     }
     for (int64_t r = 0; r < kPairs; ++r, run += kRunBytes) {
-      prefetch_run<Tokens>(run, kRunBytes);
+      prefetch_run<Tokens>(run, kRunBytes, true);
       const Pairs pairs = read_pairs(scales, r);
       __m512i codes[8];
       fold_run(run, pairs, codes);

@@ -119,6 +119,8 @@ struct WordsCore {
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
       for (int64_t group = 0; group < kGroups; ++group) {
         __m512i sums[1][Tokens];
+        if (args.needs_prefetch)
+          prefetch_run<Tokens>(panel + group * 2 * kRunBytes, 2 * kRunBytes, true);
         multiply<1, Tokens>({panel + kScaleBytes}, x, stride, group, sums);
         const __m512 scale = scale_of(panel, group);
 #pragma GCC unroll 8
