@@ -374,9 +374,9 @@ TEST(Linear, BlocksOfManyTokensGiveTheSameBits) {
     const Problem problem(random, kinds_of(kernel).front(), 150, 1280, 523);
     const std::vector<float> whole = run(kernel, problem, problem.rows);
     EXPECT_EQ(whole, run(kernel, problem, 48));
-    for (int64_t first = 0; first < problem.tokens; first += 29) {
+    for (int64_t first = 0; first < problem.tokens; first += 23) {
       Problem part = problem;
-      part.tokens = std::min<int64_t>(29, problem.tokens - first);
+      part.tokens = std::min<int64_t>(23, problem.tokens - first);
       part.x.erase(part.x.begin(), part.x.begin() + first * problem.cols);
       const std::vector<float> few = run(kernel, part, problem.rows);
       EXPECT_TRUE(std::equal(few.begin(), few.begin() + part.tokens * problem.rows,

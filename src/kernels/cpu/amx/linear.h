@@ -7,7 +7,7 @@
 namespace ingot::cpu {
 
 // From this many on, tokens come in tiles; fewer go the AVX-512 way.
-inline constexpr int64_t kAmxTokens = 33;
+inline constexpr int64_t kAmxTokens = 27;
 
 void linear_groups4_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups4min_amx(const LinearArgs& args, int64_t begin, int64_t end);
