@@ -11,7 +11,7 @@ measured to --out as JSON.
       --shapes 1b --types q4_k_m,q8_0 --what tg,pp --repeats 5
 
 Models are files named SHAPE-TYPE.gguf in --models. What is measured:
-  pp     prompt of 512 tokens                     tg     128 tokens generated
+  pp     prompt of 512 tokens                     tg     128 tokens generated (--tokens says others)
   batch  1..32 sequences, 128 in and 64 out       serve  8 at a time, 32 requests, over HTTP
 """
 
@@ -139,8 +139,8 @@ def peer_batched(args, program: Program, path: Path) -> dict[str, float]:
 
 
 def run_single(args, program: Program, path: Path, notes: list[str]) -> dict[str, float]:
-    prompt = 512 if "pp" in args.what else 0
-    generated = 128 if "tg" in args.what else 0
+    prompt = args.tokens[0] if "pp" in args.what else 0
+    generated = args.tokens[1] if "tg" in args.what else 0
     if program.peer == "ingot":
         return ours_single(args, path, prompt, generated)
     return peer_single(args, program, path, prompt, generated) if program.bench else {}
@@ -279,6 +279,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--what", default="tg,pp", help=",".join(KINDS))
     parser.add_argument("--threads", default="2")
+    parser.add_argument("--tokens", default="512,128", metavar="PROMPT,GENERATED", help="of single sequences")
     parser.add_argument("--sequences", default=SEQUENCES, help="of the batches")
     parser.add_argument("--ingot-options", default="", help="added to ours, such as '--kernels avx2'")
     parser.add_argument("--without", default="", metavar="NAME", help="a program to leave out, such as 'ik repack'")
@@ -286,6 +287,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--out", metavar="FILE.json")
     args = parser.parse_args()
     args.what = args.what.split(",")
+    if not re.fullmatch(r"[1-9]\d*,[1-9]\d*", args.tokens):
+        parser.error(f"--tokens wants two numbers such as 512,128, not '{args.tokens}'")
+    args.tokens = [int(count) for count in args.tokens.split(",")]
     args.ingot_options = args.ingot_options.split()
     for kind in args.what:
         if kind not in KINDS:
