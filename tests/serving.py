@@ -84,9 +84,9 @@ class Server:
     def post(self, path: str, body, **more):
         return self.request("POST", path, body, **more)
 
-    def metric(self, name: str, **labels) -> float:
+    def metric(self, name: str, headers: dict | None = None, **labels) -> float:
         """The sum of all series of this name whose labels are these."""
-        _, _, text = self.get("/metrics")
+        _, _, text = self.get("/metrics", headers=headers)
         text = text.decode() if isinstance(text, bytes) else text
         total, found = 0.0, False
         for line in text.splitlines():
