@@ -229,6 +229,7 @@ template <class Codes>
 template <class Codes>
 struct BlocksWalk {
   using Input = Q8G256Tile;
+  static constexpr int64_t kBytes = Codes::kBytes;
   explicit BlocksWalk(const LinearArgs& given) : args(given) {}
 
   const LinearArgs& args;
@@ -237,10 +238,6 @@ struct BlocksWalk {
   Mins<Codes> mins[2];
   alignas(64) float unused[16][16];  // sums of tokens and rows that are not there
 
-  [[gnu::always_inline]] inline void prefetch(const std::byte* panel, int64_t block) const {
-    for (int64_t i = 0; i < Codes::kBytes; i += kLine)
-      _mm_prefetch(reinterpret_cast<const char*>(panel + block * Codes::kBytes + i), _MM_HINT_T1);
-  }
   void fill(const std::byte* panel, int64_t p, int64_t block) {
     Codes::fill(panel, args, block, weights[p]);
   }

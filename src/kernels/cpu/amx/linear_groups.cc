@@ -60,10 +60,6 @@ struct GroupsWalk {
   Tile tiles[2];
   Products products;
 
-  [[gnu::always_inline]] inline void prefetch(const std::byte* panel, int64_t block) const {
-    for (int64_t i = 0; i < kBytes; i += kLine)
-      _mm_prefetch(reinterpret_cast<const char*>(panel + block * kBytes + i), _MM_HINT_T1);
-  }
   void fill(const std::byte* panel, int64_t p, int64_t block) {
     Tile& tile = tiles[p];
     Core::fill(panel, args, block, tile);

@@ -86,10 +86,6 @@ struct WordsWalk {
   Weights weights[2];
   Products products[2];
 
-  [[gnu::always_inline]] inline void prefetch(const std::byte* panel, int64_t block) const {
-    for (int64_t i = 0; i < kBytes; i += kLine)
-      _mm_prefetch(reinterpret_cast<const char*>(panel + block * kBytes + i), _MM_HINT_T1);
-  }
   void fill(const std::byte* panel, int64_t p, int64_t block) {
     const std::byte* at = panel + block * kBytes;
     Weights& out = weights[p];

@@ -7,6 +7,8 @@
 // these tokens pass over them. Unpacking costs as much as 40 tokens do: hence so many.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cpu/amx/tiles.h"
 #include "kernels/cpu/avx512/panel_walk.h"
 
@@ -22,15 +24,23 @@ struct alignas(64) GroupSums {
   float values[2][16][16];  // [panel][token][row]
 };
 
+// Always inlined: by itself it has no effect that the compiler would keep.
+template <int64_t Bytes>
+[[gnu::always_inline]] inline void prefetch_lines(const std::byte* from) {
+  for (int64_t i = 0; i < Bytes; i += kLine)
+    _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T1);
+}
+
 // A Core has
 //   Input                             sixteen tokens by 256 columns
-//   prefetch(panel, block)            has a block on its way
+//   kBytes                            of a packed block
 //   fill(panel, p, block)             unpacks a block of a panel, the p-th of a pair
 //   pass(panels, x, stride, groups, sums)  adds the products of that block and `groups` times
 //                                     sixteen tokens, whose inputs are `stride` apart
 template <class Core>
 void walk_token_blocks(const LinearArgs& args, int64_t begin, int64_t end, Core&& core) {
-  using Input = typename std::remove_reference_t<Core>::Input;
+  using Walk = std::remove_reference_t<Core>;
+  using Input = typename Walk::Input;
   const auto* x = reinterpret_cast<const Input*>(args.x);
   const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
   const int64_t all_groups = (args.tokens + 15) / 16;
@@ -54,8 +64,8 @@ void walk_token_blocks(const LinearArgs& args, int64_t begin, int64_t end, Core&
               core.fill(panel + p * args.weight_stride, p, block);
             const bool is_last = block + 1 == chunk_end;
             for (int64_t p = 0; p < panels; ++p)  // of the next rows, past the end too
-              core.prefetch(panel + (is_last ? p + 2 : p) * args.weight_stride,
-                            is_last ? chunk : block + 1);
+              prefetch_lines<Walk::kBytes>(panel + (is_last ? p + 2 : p) * args.weight_stride +
+                                           (is_last ? chunk : block + 1) * Walk::kBytes);
             core.pass(panels, x + first * blocks + block, blocks, groups, sums[pair]);
           }
         }
