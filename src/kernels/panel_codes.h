@@ -6,7 +6,9 @@
 // target, GPUs among them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/target_code.h"
 #include "blocks/iq4_nl.h"
@@ -27,6 +29,7 @@
 #include "blocks/q8_0.h"
 #include "blocks/tq1_0.h"
 #include "blocks/tq2_0.h"
+#include "kernels/panel_words.h"
 
 namespace ingot {
 namespace {
@@ -70,34 +73,6 @@ INGOT_TARGET_CODE inline void read_scales(const uint8_t (&packed)[12], BlockCode
     out.mins[i] = packed[i + 4] & 63;
     out.scales[i + 4] = byte((packed[i + 8] & 0xF) | (packed[i] >> 6 << 4));
     out.mins[i + 4] = byte((packed[i + 8] >> 4) | (packed[i + 4] >> 6 << 4));
-  }
-}
-
-// Element 64k + i of Q4_K, Q5_K: the low nibble of codes[32k + i] for i < 32, then the high one.
-INGOT_TARGET_CODE inline void read_nibbles_of_64(const uint8_t (&codes)[128], uint8_t (&out)[256]) {
-  for (int k = 0; k < 4; ++k) {
-    for (int i = 0; i < 32; ++i) {
-      out[64 * k + i] = codes[32 * k + i] & 0xF;
-      out[64 * k + 32 + i] = byte(codes[32 * k + i] >> 4);
-    }
-  }
-}
-
-// Element 128h + 32p + i of Q2_K, Q3_K: bits 2p of codes[32h + i].
-INGOT_TARGET_CODE inline void read_two_bits(const uint8_t (&codes)[64], uint8_t (&out)[256]) {
-  for (int half = 0; half < 2; ++half) {
-    for (int part = 0; part < 4; ++part) {
-      for (int i = 0; i < 32; ++i)
-        out[128 * half + 32 * part + i] = byte((codes[32 * half + i] >> (2 * part)) & 3);
-    }
-  }
-}
-
-// Bit g of bits[i] belongs to element 32g + i.
-INGOT_TARGET_CODE inline void add_plane(const uint8_t (&bits)[32], int place, uint8_t (&out)[256]) {
-  for (int group = 0; group < 8; ++group) {
-    for (int i = 0; i < 32; ++i)
-      out[32 * group + i] = byte(out[32 * group + i] | (((bits[i] >> group) & 1) << place));
   }
 }
 
@@ -165,11 +140,6 @@ INGOT_TARGET_CODE inline int scale_byte(Float8E4M3 scale) {
   }
 }
 
-[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const TQ2_0& block, BlockCodes& out) {
-  out.scale = block.scale.bits;
-  read_two_bits(block.codes, out.codes);
-}
-
 // Digit n of N bytes of base-3 digits: what lies before it is multiplied away, the next is the
 // carry.
 template <int N>
@@ -186,68 +156,63 @@ INGOT_TARGET_CODE void read_digit(const uint8_t* from, int power, uint8_t* out) 
   }
 }
 
-[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q2_K& block, BlockCodes& out) {
+// What the codes of 256 columns are multiplied by; the codes themselves are read as words
+// (panel_words.h), of several rows at a time where that pays.
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_factors(const TQ2_0& block, BlockCodes& out) {
+  out.scale = block.scale.bits;
+}
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_factors(const Q2_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   out.min_scale = block.min_scale.bits;
   for (int i = 0; i < 16; ++i) {
     out.scales[i] = block.group_scales[i] & 0xF;
     out.mins[i] = byte(block.group_scales[i] >> 4);
   }
-  read_two_bits(block.codes, out.codes);
 }
-
-[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q3_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_factors(const Q3_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   for (int i = 0; i < 16; ++i) {
     const int low = (block.group_scales[i % 8] >> (i / 8 * 4)) & 0xF;
     const int high = (block.group_scales[8 + i % 4] >> (i / 4 * 2)) & 3;
     out.scales[i] = byte((low | (high << 4)) - 32);
   }
-  read_two_bits(block.codes, out.codes);
-  add_plane(block.high_bits, 2, out.codes);
 }
-
-[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q4_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_factors(const Q4_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   out.min_scale = block.min_scale.bits;
   read_scales(block.group_scales, out);
-  read_nibbles_of_64(block.codes, out.codes);
 }
-
-[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q5_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_factors(const Q5_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   out.min_scale = block.min_scale.bits;
   read_scales(block.group_scales, out);
-  read_nibbles_of_64(block.codes, out.codes);
-  add_plane(block.high_bits, 4, out.codes);
 }
-
-[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const Q6_K& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_factors(const Q6_K& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   for (int i = 0; i < 16; ++i)
     out.scales[i] = byte(block.group_scales[i]);
-  for (int half = 0; half < 2; ++half) {
-    const uint8_t* low = block.low_bits + half * 64;
-    const uint8_t* high = block.high_bits + half * 32;
-    uint8_t* codes = out.codes + half * 128;
-    for (int i = 0; i < 32; ++i) {
-      codes[i] = byte((low[i] & 0xF) | ((high[i] & 3) << 4));
-      codes[32 + i] = byte((low[32 + i] & 0xF) | (((high[i] >> 2) & 3) << 4));
-      codes[64 + i] = byte((low[i] >> 4) | (((high[i] >> 4) & 3) << 4));
-      codes[96 + i] = byte((low[32 + i] >> 4) | ((high[i] >> 6) << 4));
-    }
-  }
 }
-
-[[maybe_unused]] INGOT_TARGET_CODE inline void read_codes(const IQ4_XS& block, BlockCodes& out) {
+[[maybe_unused]] INGOT_TARGET_CODE inline void read_factors(const IQ4_XS& block, BlockCodes& out) {
   out.scale = block.scale.bits;
   for (int i = 0; i < 8; ++i) {
     const int low = (block.scales_low[i / 2] >> (i % 2 * 4)) & 0xF;
     const int high = (block.scales_high >> (i * 2)) & 3;
     out.scales[i] = byte((low | (high << 4)) - 32);
   }
-  for (int i = 0; i < 8; ++i)
-    read_nibbles(block.codes + i * 16, out.codes + i * 32);
+}
+
+template <class Block>
+requires requires {
+  BlockWords<Block>::kWords;
+}
+INGOT_TARGET_CODE void read_codes(const Block& block, BlockCodes& out) {
+  using Words = BlockWords<Block>;
+  read_factors(block, out);
+  uint32_t in[Words::kWords];
+  std::memcpy(in, reinterpret_cast<const std::byte*>(&block) + Words::kAt, sizeof(in));
+  uint32_t words[kBlockWords];
+  Words::read(in, words);
+  std::memcpy(out.codes, words, sizeof(words));
 }
 
 }  // namespace

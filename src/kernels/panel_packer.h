@@ -16,14 +16,34 @@
 namespace ingot {
 namespace {
 
-// Flat: a unit that is called costs a third of the speed.
+// Units [first, end) of a panel's rows, several rows at a time where that pays.
+template <class Unit>
+void pack_units_of(const PanelSource& source, const PanelShape& shape, int64_t first_row,
+                   int64_t rows, int64_t first, int64_t end, std::byte* panel) {
+  const std::byte* from = source.weights + first_row * source.row_bytes;
+  int64_t row = 0;
+#ifdef __AVX2__
+  if constexpr (Unit::kHasLanes) {
+    for (; row + kLaneRows <= rows; row += kLaneRows)
+      for (int64_t unit = first; unit < end; ++unit)
+        Unit::pack_lanes(from + row * source.row_bytes, source.row_bytes, unit, shape, panel, row);
+  }
+#endif
+  for (; row < rows; ++row)
+    for (int64_t unit = first; unit < end; ++unit)
+      Unit::pack(from + row * source.row_bytes, unit, shape, panel, row);
+}
+
+// A few units of every row at a time: the lines that are written stay in the first cache for all
+// rows, and each row is read in order. Flat: a unit that is called costs a third of the speed.
 template <class Unit>
 [[gnu::flatten]] void pack_units(const PanelSource& source, const PanelShape& shape,
                                  int64_t first_row, int64_t rows, std::byte* panel) {
-  for (int64_t row = 0; row < rows; ++row) {
-    const std::byte* from = source.weights + (first_row + row) * source.row_bytes;
-    for (int64_t unit = 0; unit < source.cols / Unit::kColumns; ++unit)
-      Unit::pack(from, unit, shape, panel, row);
+  constexpr int64_t kTogether = 1024 / Unit::kColumns;
+  const int64_t units = source.cols / Unit::kColumns;
+  for (int64_t first = 0; first < units; first += kTogether) {
+    const int64_t end = first + kTogether < units ? first + kTogether : units;
+    pack_units_of<Unit>(source, shape, first_row, rows, first, end, panel);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // 32 codes of a row, a byte each, spread over the planes of a run (kernels/panel.h): four columns,
-// one 32-bit word, at a time. In an anonymous namespace on purpose: it is built once for each
+// one word, at a time. In an anonymous namespace on purpose: it is built once for each
 // target, GPUs among them.
 #pragma once
 
@@ -15,26 +15,26 @@ namespace ingot {
 namespace {
 
 // `Bits` bits of every code from bit `from` on, each word at its place in a byte.
-template <int Bits, int Count>
-INGOT_TARGET_CODE uint32_t gather(const uint32_t* words, int from) {
+template <int Bits, int Count, class Word>
+INGOT_TARGET_CODE Word gather(const Word* words, int from) {
   constexpr uint32_t kMask = ((1u << Bits) - 1) * 0x01010101u;
-  uint32_t result = 0;
-  for (int i = 0; i < Count; ++i)
+  Word result = (words[0] >> from) & kMask;
+  for (int i = 1; i < Count; ++i)
     result |= ((words[i] >> from) & kMask) << (i * Bits);
   return result;
 }
 
 // Element `row` of what a panel keeps for each of its rows; a GPU stores it whole.
 template <class Element>
-INGOT_TARGET_CODE void put(std::byte* line, int64_t row, Element element) {
+INGOT_TARGET_CODE void put(std::byte* line, int64_t row, const Element& element) {
+  constexpr size_t kAlignment = sizeof(Element) < 4 ? sizeof(Element) : 4;
   void* to = line + row * static_cast<int64_t>(sizeof(Element));
-  std::memcpy(__builtin_assume_aligned(to, sizeof(Element)), &element, sizeof(Element));
+  std::memcpy(__builtin_assume_aligned(to, kAlignment), &element, sizeof(Element));
 }
 
-template <int Bits>
-INGOT_TARGET_CODE void write_run(const uint8_t* codes, std::byte* run, int64_t row) {
-  uint32_t words[8];  // 32 codes, four columns each
-  std::memcpy(words, codes, sizeof(words));
+// A Word is 32 bits of row `row`, or a vector of them, of as many rows: then `row` counts vectors.
+template <int Bits, class Word>
+INGOT_TARGET_CODE void write_words(const Word* words, std::byte* run, int64_t row) {
   if constexpr (Bits == 8) {
     for (int64_t i = 0; i < 8; ++i)
       put(run + i * kLineBytes, row, words[i]);
@@ -56,6 +56,13 @@ INGOT_TARGET_CODE void write_run(const uint8_t* codes, std::byte* run, int64_t r
         put(rest + i * kLineBytes, row, gather<2, 4>(words + 4 * i, kLow));
     }
   }
+}
+
+template <int Bits>
+INGOT_TARGET_CODE void write_run(const uint8_t* codes, std::byte* run, int64_t row) {
+  uint32_t words[8];  // 32 codes, four columns each
+  std::memcpy(words, codes, sizeof(words));
+  write_words<Bits>(words, run, row);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "kernels/packing.h"
 #include "kernels/panel_codes.h"
 #include "kernels/panel_grid_codes.h"
+#include "kernels/panel_lanes.h"
 #include "kernels/panel_run.h"
 
 namespace ingot {
@@ -44,6 +45,7 @@ struct GroupUnit {
   static constexpr int64_t kColumns = kRunColumns;
   static constexpr PackingInfo kFacts = packing_info(kPacking);
   static constexpr int64_t kParts = static_cast<int64_t>(Block::kGroup) / kRunColumns;
+  static constexpr bool kHasLanes = false;
 
   INGOT_TARGET_CODE static void pack(const std::byte* row, int64_t unit, const PanelShape& shape,
                                      std::byte* panel, int64_t lane) {
@@ -110,6 +112,7 @@ struct BlockUnit {
   static constexpr Packing kPacking = kOwnPacking;
   static constexpr Layout kLayout = Block::kLayout;
   static constexpr int64_t kColumns = kBlockColumns;
+  static constexpr bool kHasLanes = requires { BlockWords<Block>::kWords; };
   static_assert(Block::kGroup == kColumns);
 
   INGOT_TARGET_CODE static void pack(const std::byte* row, int64_t unit, const PanelShape& shape,
@@ -121,6 +124,30 @@ struct BlockUnit {
     for (int64_t run = 0; run < 8; ++run)
       write_run<kBits>(block.codes + run * 32, panel + shape.run_at(unit * 8 + run), lane);
   }
+
+#ifdef __AVX2__
+  // Rows [lane, lane + 8) of a panel, which begin row_bytes apart, at once.
+  static void pack_lanes(const std::byte* rows, int64_t row_bytes, int64_t unit,
+                         const PanelShape& shape, std::byte* panel,
+                         int64_t lane) requires kHasLanes {
+    using Words = BlockWords<Block>;
+    constexpr int kBits = packing_info(kPacking).bits;
+    const std::byte* codes = rows + unit * static_cast<int64_t>(sizeof(Block)) + Words::kAt;
+    Lanes in[Words::kWords];
+    for (int64_t i = 0; i < Words::kWords; i += 8)
+      turn_words(codes + i * 4, row_bytes, in + i);
+    Lanes words[kBlockWords];
+    Words::read(in, words);
+    for (int64_t run = 0; run < 8; ++run)
+      write_words<kBits>(words + run * 8, panel + shape.run_at(unit * 8 + run), lane / kLaneRows);
+    auto& scales = *reinterpret_cast<Scales*>(panel + unit * shape.block);
+    for (int64_t i = 0; i < kLaneRows; ++i) {
+      BlockCodes block;
+      read_factors(block_at<Block>(rows + i * row_bytes, unit), block);
+      write_scales(block, lane + i, scales);
+    }
+  }
+#endif
 };
 
 template <class... Units>
