@@ -53,6 +53,7 @@ struct alignas(64) Q8G32Tile {
   int8_t codes[8][kTokensOfTile][32];
   float scales[8][kTokensOfTile];
   float weighed[8][kTokensOfTile];
+  int32_t sums[8][kTokensOfTile];
   uint8_t padding[64];
 };
 struct alignas(64) Q8G256Tile {

@@ -21,6 +21,7 @@ void place(const Q8G32& from, int64_t token, Q8G32Tile& tile) {
     std::memcpy(tile.codes[group][token], from.codes + group * 32, 32);
     tile.scales[group][token] = from.scales[group];
     tile.weighed[group][token] = from.weighed[group];
+    tile.sums[group][token] = from.sums[group];
   }
 }
 

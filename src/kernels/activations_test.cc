@@ -129,6 +129,7 @@ TEST(Activations, TilesHoldTheRowsOfSixteenTokens) {
       EXPECT_EQ(group_tiles[tile].codes[group][token % 16][col % 32], groups[row].codes[col % 256]);
       EXPECT_EQ(group_tiles[tile].scales[group][token % 16], groups[row].scales[group]);
       EXPECT_EQ(group_tiles[tile].weighed[group][token % 16], groups[row].weighed[group]);
+      EXPECT_EQ(group_tiles[tile].sums[group][token % 16], groups[row].sums[group]);
       const int64_t part = col % 256 / 64;
       EXPECT_EQ(128 * word_tiles[tile].high[part][token % 16][col % 64] +
                     word_tiles[tile].low[part][token % 16][col % 64],

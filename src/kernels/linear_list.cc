@@ -58,6 +58,8 @@ constexpr LinearKernel kLinearKernels[] = {
      cpu::kAmxTokens, kX8G32Tiles},
     {"linear_groups4zero_amx", kGroups4Zero, Target::kAmx, kX8G32, cpu::linear_groups4zero_amx,
      cpu::kAmxTokens, kX8G32Tiles},
+    {"linear_groups8zero_amx", kGroups8Zero, Target::kAmx, kX8G32, cpu::linear_groups8zero_amx,
+     cpu::kAmxTokens, kX8G32Tiles},
     {"linear_blocks2min_amx", kBlocks2Min, Target::kAmx, kX8G256, cpu::linear_blocks2min_amx,
      cpu::kAmxTokens, kX8G256Tiles},
     {"linear_blocks3_amx", kBlocks3, Target::kAmx, kX8G256, cpu::linear_blocks3_amx,

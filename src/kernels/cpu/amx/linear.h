@@ -20,6 +20,7 @@ void linear_groups_fp4_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups2zero_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups3zero_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups4zero_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups8zero_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks2min_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks3_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks4min_amx(const LinearArgs& args, int64_t begin, int64_t end);

@@ -54,6 +54,9 @@ struct GroupsWalk {
   using Input = Q8G32Tile;
   using Tile = typename Core::Tile;
   static constexpr int64_t kBytes = Core::kScaleBytes + 8 * Core::kRunBytes;
+  // Codes of eight bits less a zero point need nine: 128 is taken off, the rest after the product.
+  static constexpr bool kHasZero = Core::kHasZero && !Core::kFoldsZero;
+  static constexpr int kOffset = kHasZero ? 128 : Core::kTileOffset;
   explicit GroupsWalk(const LinearArgs& given) : args(given) {}
 
   const LinearArgs& args;
@@ -63,14 +66,22 @@ struct GroupsWalk {
   void fill(const std::byte* panel, int64_t p, int64_t block) {
     Tile& tile = tiles[p];
     Core::fill(panel, args, block, tile);
-    // With their sign: nothing is left to take off afterwards.
+    // With their sign: nothing is left to take off afterwards, but for zero points of eight bits.
     for (__m512i& codes : tile.codes)
-      codes = _mm512_sub_epi8(codes, every_byte(Core::kTileOffset));
+      codes = _mm512_sub_epi8(codes, every_byte(kOffset));
+    for (__m512& zeros : tile.mins)
+      if constexpr (kHasZero) zeros = rest_of_zeros(zeros);
     for (int64_t run = Core::groups_of(args, block); run < kRuns; ++run) {
       for (int64_t i = 0; i < 8; ++i)
         tile.codes[run * 8 + i] = _mm512_setzero_si512();
       tile.scales[run][0] = tile.mins[run] = _mm512_setzero_ps();
     }
+  }
+
+  // 128 less the zero points, in the low words of their lanes; the high ones are zeros.
+  static __m512 rest_of_zeros(__m512 zeros) {
+    const __m512i rest = _mm512_sub_epi32(_mm512_set1_epi32(128), _mm512_castps_si512(zeros));
+    return _mm512_castsi512_ps(_mm512_and_si512(rest, _mm512_set1_epi32(0xFFFF)));
   }
 
   struct Unit {
@@ -97,9 +108,14 @@ struct GroupsWalk {
     const __m512 scale = unit.tile->scales[Run][0];
     const __m512 min = unit.tile->mins[Run];
 #pragma GCC unroll 16
-    for (int64_t t = 0; t < 16; ++t)
-      sums[t] = Core::scale_group(sums[t], _mm512_load_si512(products.tiles[Run][t]),
-                                  unit.x->scales[Run][t], unit.x->weighed[Run][t], scale, min);
+    for (int64_t t = 0; t < 16; ++t) {
+      __m512i dot = _mm512_load_si512(products.tiles[Run][t]);
+      if constexpr (kHasZero)
+        dot = _mm512_dpwssd_epi32(dot, _mm512_castps_si512(min),
+                                  _mm512_set1_epi32(unit.x->sums[Run][t]));
+      sums[t] = Core::scale_group(sums[t], dot, unit.x->scales[Run][t], unit.x->weighed[Run][t],
+                                  scale, min);
+    }
     if constexpr (Run + 1 < kRuns) add<Run + 1>(unit, next, sums);
   }
 
@@ -177,6 +193,9 @@ void linear_groups3zero_amx(const LinearArgs& args, int64_t begin, int64_t end) 
 }
 void linear_groups4zero_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<GroupsZero<4>>(args, begin, end);
+}
+void linear_groups8zero_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<GroupsZero<8>>(args, begin, end);
 }
 
 }  // namespace ingot::cpu
