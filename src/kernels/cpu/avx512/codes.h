@@ -123,8 +123,8 @@ template <int64_t Tokens>
       _mm_prefetch(at + 4096 + i, _MM_HINT_T1);
   } else if (needs_prefetch) {
     for (int64_t i = 0; i < bytes; i += kLine) {
-      _mm_prefetch(at + 6144 + i, _MM_HINT_T1);
-      _mm_prefetch(at + 1024 + i, _MM_HINT_T0);
+      _mm_prefetch(at + 12288 + i, _MM_HINT_T1);
+      _mm_prefetch(at + 3072 + i, _MM_HINT_T0);
     }
   }
 }
