@@ -75,7 +75,7 @@ Result<Linear> Linear::bind(const TensorView& weights, std::span<const float> bi
   }
   Linear linear;
   const Layout used = options.cast.value_or(weights.layout);
-  linear.kernel_ = choose_linear(used, static_cast<int64_t>(cols), targets);
+  linear.kernel_ = choose_linear(used, static_cast<int64_t>(cols), targets, options.rounding);
   if (linear.kernel_ == nullptr)
     return Status::unsupported("{} is no layout for weights of a linear layer", layout.name);
   if (options.keeps_rows && outgrows_file(weights.layout))
@@ -99,7 +99,7 @@ Result<Linear> Linear::bind(const QuantTensor& weights, std::span<const float> b
                             TargetSet targets, WeightMemory& memory, const Exec& exec,
                             const BindOptions& options) {
   INGOT_TRY(weights.check());
-  const Packing packing = packing_of(weights, targets, options.rounds);
+  const Packing packing = packing_of(weights, targets, options.rounding);
   Linear linear;
   linear.rows_ = weights.matrix_rows();
   linear.cols_ = weights.cols;

@@ -60,7 +60,8 @@ struct LinearKernel {
 std::span<const LinearKernel> linear_kernels();
 // Best kernel for a weight of this layout and width; null only for layouts that are no weights
 // (integers). Falls back to decoding rows to float where a layout has no packing.
-const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets);
+const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets,
+                                  Rounding rounding = Rounding::kInputs);
 const LinearKernel* choose_linear(Packing packing, TargetSet targets);
 
 struct BindOptions {
@@ -69,8 +70,7 @@ struct BindOptions {
   std::optional<Layout> cast = std::nullopt;
   // A weight whose panels would be much larger (see outgrows_file) is used as it lies in the file.
   bool keeps_rows = false;
-  // Weights whose scales lie apart may be rounded to bytes where that is faster (see packing_of).
-  bool rounds = false;
+  Rounding rounding = Rounding::kInputs;
 };
 
 // A weight with its kernel, packed and bound at load: the only thing the decoder sees. Immutable;

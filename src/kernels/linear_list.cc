@@ -156,6 +156,8 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_rows_avx2", kRows, Target::kAvx2, kX32, cpu::linear_rows_avx2},
     {"linear_f32_avx2", kF32, Target::kAvx2, kX32, cpu::linear_f32_avx2},
     {"linear_f16_avx2", kF16, Target::kAvx2, kX32, cpu::linear_f16_avx2},
+    {"linear_f16words_avx2", kF16Words, Target::kAvx2, ActivationLayout::kI16G64,
+     cpu::linear_f16words_avx2},
     {"linear_bf16_avx2", kBF16, Target::kAvx2, kX32, cpu::linear_bf16_avx2},
     {"linear_f8_avx2", kF8, Target::kAvx2, kX32, cpu::linear_f8_avx2},
     {"linear_groups4_avx2", kGroups4, Target::kAvx2, kX8G32, cpu::linear_groups4_avx2},
@@ -340,9 +342,10 @@ std::span<const LinearKernel> linear_kernels() {
   return kLinearKernels;
 }
 
-const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets) {
+const LinearKernel* choose_linear(Layout layout, int64_t cols, TargetSet targets,
+                                  Rounding rounding) {
   if (!is_weight(layout)) return nullptr;
-  return choose_linear(packing_of(layout, cols, targets), targets);
+  return choose_linear(packing_of(layout, cols, targets, rounding), targets);
 }
 
 const LinearKernel* choose_linear(Packing packing, TargetSet targets) {

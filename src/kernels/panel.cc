@@ -73,16 +73,19 @@ const PackingInfo& info(Packing packing) {
   return packing_info(packing);
 }
 
-Packing packing_of(Layout layout, int64_t cols, TargetSet targets) {
+Packing packing_of(Layout layout, int64_t cols, TargetSet targets, Rounding rounding) {
+  const bool rounds_inputs = rounding != Rounding::kNothing;
   const bool fills_runs = cols % kRunColumns == 0;
   const bool fills_blocks = cols % kBlockColumns == 0;
   switch (layout) {
     case Layout::kF32:
       return Packing::kF32;
-    case Layout::kF16:  // of targets that round inputs
-      return fills_blocks && targets.has(Target::kAvx512Bf16) ? Packing::kF16Words : Packing::kF16;
+    case Layout::kF16:
+      return rounds_inputs && fills_blocks && targets.has(Target::kAvx2) ? Packing::kF16Words
+                                                                         : Packing::kF16;
     case Layout::kBF16:
-      return targets.has(Target::kAvx512Bf16) ? Packing::kBF16Pairs : Packing::kBF16;
+      return rounds_inputs && targets.has(Target::kAvx512Bf16) ? Packing::kBF16Pairs
+                                                               : Packing::kBF16;
     case Layout::kQ4_0:
       return fills_runs ? Packing::kGroups4 : Packing::kRows;
     case Layout::kQ4_1:
@@ -147,7 +150,8 @@ bool outgrows_file(Layout layout) {
 namespace {
 
 // A scheme's own packing; kRows where there is none.
-Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets, bool rounds) {
+Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets, Rounding rounding) {
+  const bool rounds = rounding == Rounding::kCodes;
   const QuantScheme& scheme = tensor.scheme;
   const bool is_one = tensor.groups() == 1;
   if (scheme.meaning == CodeMeaning::kE4m3) {
@@ -155,7 +159,8 @@ Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets, bool roun
         (is_one || scheme.group_columns % kSpanColumns == 0) && tensor.column_order == nullptr;
     if (!fills || scheme.bits != 8) return Packing::kRows;
     if (rounds && tensor.cols % kRunColumns == 0) return Packing::kGroups8;
-    return targets.has(Target::kAvx512Bf16) ? Packing::kF8Pairs : Packing::kF8;
+    const bool has_pairs = rounding != Rounding::kNothing && targets.has(Target::kAvx512Bf16);
+    return has_pairs ? Packing::kF8Pairs : Packing::kF8;
   }
   if (tensor.cols % kRunColumns != 0) return Packing::kRows;
   if (scheme.meaning == CodeMeaning::kE2m1 && scheme.group_columns == kNvfp4Columns && !is_one)
@@ -190,15 +195,15 @@ Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets, bool roun
 
 }  // namespace
 
-Packing packing_of(const QuantTensor& tensor, TargetSet targets, bool rounds) {
-  const Packing packing = packing_of_codes(tensor, targets, rounds);
+Packing packing_of(const QuantTensor& tensor, TargetSet targets, Rounding rounding) {
+  const Packing packing = packing_of_codes(tensor, targets, rounding);
   if (packing != Packing::kRows) return packing;
   // Few significant bits, and a scale that adds none.
   const bool is_narrow = tensor.scheme.meaning == CodeMeaning::kE2m1 ||
                          tensor.scheme.meaning == CodeMeaning::kE4m3 ||
                          tensor.scheme.meaning == CodeMeaning::kE5m2;
   if (!is_narrow || !has_powers(tensor)) return Packing::kF32;
-  return packing_of(Layout::kBF16, tensor.cols, targets);
+  return packing_of(Layout::kBF16, tensor.cols, targets, rounding);
 }
 
 bool is_e4m3(Packing packing) {

@@ -28,19 +28,28 @@ namespace ingot {
 
 const PackingInfo& info(Packing packing);
 
+// What a packing may round because that is faster.
+enum class Rounding : uint8_t {
+  kNothing,  // but what the format rounds itself
+  kInputs,   // of plain floats: to bf16, or to 13 bits beside weights of 14
+  kCodes,    // and quantized weights that do not fit a byte (see panel_rounded.h)
+};
+
 // The packing of a weight's layout; kRows where there is none, or the columns do not fill groups.
-// Dot products of bf16 want their own.
-Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::scalar_only());
+// F16 becomes whole numbers where a kernel multiplies them and inputs may be rounded; dot products
+// of bf16 want a packing of their own.
+Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::scalar_only(),
+                   Rounding rounding = Rounding::kInputs);
 // Whether panels of this layout are much larger than the file's rows: codes of tables, of which
 // only the index is in the file.
 bool outgrows_file(Layout layout);
 
 // The same of a weight whose scales lie apart. Schemes without a packing of their own take one of
-// floats that loses nothing: bf16 for narrow floats times powers of two, else f32. Where weights
-// may be rounded, e4m3 and NF4 take packings of bytes (see panel_rounded.h).
+// floats that loses nothing: bf16 for narrow floats times powers of two, else f32. Where codes may
+// be rounded, e4m3 and NF4 take packings of bytes.
 struct QuantTensor;
 Packing packing_of(const QuantTensor& tensor, TargetSet targets = TargetSet::scalar_only(),
-                   bool rounds = false);
+                   Rounding rounding = Rounding::kInputs);
 // Whether only such weights have it.
 bool is_quant_packing(Packing packing);
 bool is_e4m3(Packing packing);

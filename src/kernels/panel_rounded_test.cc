@@ -62,7 +62,7 @@ class Float8Bytes {
 TEST(PanelRounded, Float8LosesLittle) {
   Random random(test_seed());
   Float8Bytes bytes;
-  ASSERT_EQ(packing_of(bytes.tensor(), TargetSet::scalar_only(), true), Packing::kGroups8);
+  ASSERT_EQ(packing_of(bytes.tensor(), TargetSet::scalar_only(), Rounding::kCodes), Packing::kGroups8);
   ASSERT_EQ(packing_of(bytes.tensor()), Packing::kF8);
   for (int round = 0; round < 50; ++round) {
     // From all that there are to a few small ones.
@@ -97,7 +97,7 @@ TEST(PanelRounded, NF4HasItsTableOfBytesOnlyWhereItMayBeRounded) {
     EXPECT_NEAR(static_cast<float>(kNf4Bytes[i]) / kNf4BytesUnit, level, 0.0037F) << i;
   }
   EXPECT_EQ(packing_of(tensor), Packing::kGroupsNf4);
-  EXPECT_EQ(packing_of(tensor, TargetSet::scalar_only(), true), Packing::kGroupsNf4Bytes);
+  EXPECT_EQ(packing_of(tensor, TargetSet::scalar_only(), Rounding::kCodes), Packing::kGroupsNf4Bytes);
 }
 
 constexpr int64_t kLayerRows = 37;
@@ -109,7 +109,8 @@ std::vector<float> outputs_of(const QuantTensor& tensor, const std::vector<float
   WeightMemory memory;
   ThreadPool pool(2);
   const Exec exec(pool);
-  const auto linear = Linear::bind(tensor, {}, targets, memory, exec, {.rounds = true});
+  const auto linear =
+      Linear::bind(tensor, {}, targets, memory, exec, {.rounding = Rounding::kCodes});
   EXPECT_TRUE(linear.is_ok()) << linear.status().message();
   Activations input(targets);
   const auto tokens = static_cast<int64_t>(x.size()) / kLayerCols;

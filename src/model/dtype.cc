@@ -47,12 +47,9 @@ std::optional<Layout> cast_of(ModelDtype dtype, Layout layout) {
   return std::nullopt;
 }
 
-bool rounds_codes(ModelDtype dtype) {
-  return dtype == ModelDtype::kAuto;
-}
-
-TargetSet linear_targets(ModelDtype dtype, TargetSet targets) {
-  return dtype == ModelDtype::kFloat ? targets.without(Target::kAvx512Bf16) : targets;
+Rounding rounding_of(ModelDtype dtype) {
+  if (dtype == ModelDtype::kFloat) return Rounding::kNothing;
+  return dtype == ModelDtype::kAuto ? Rounding::kCodes : Rounding::kInputs;
 }
 
 }  // namespace ingot

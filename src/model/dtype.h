@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "blocks/layout_id.h"
-#include "kernels/target.h"
+#include "kernels/panel.h"
 
 namespace ingot {
 
@@ -32,9 +32,7 @@ ModelDtype dtype_for(ModelDtype dtype, uint64_t weight_bytes);
 
 // What a matrix of this layout is rounded to as it is packed; none: it stays.
 std::optional<Layout> cast_of(ModelDtype dtype, Layout layout);
-// Whether quantized weights may be rounded where that is faster (kernels/panel_rounded.h).
-bool rounds_codes(ModelDtype dtype);
-// Those of the targets that linear layers may choose their packing by.
-TargetSet linear_targets(ModelDtype dtype, TargetSet targets);
+// What linear layers may round because that is faster.
+Rounding rounding_of(ModelDtype dtype);
 
 }  // namespace ingot

@@ -40,16 +40,17 @@ TEST(Dtype, OnlyPlainFloatsAreCast) {
 }
 
 TEST(Dtype, OnlyLargeModelsOfWhichNothingWasSaidRoundCodes) {
-  EXPECT_TRUE(rounds_codes(dtype_for(ModelDtype::kAuto, 1 << 30)));
-  EXPECT_FALSE(rounds_codes(dtype_for(ModelDtype::kAuto, 1 << 20)));
-  EXPECT_FALSE(rounds_codes(ModelDtype::kBFloat16));
-  EXPECT_FALSE(rounds_codes(ModelDtype::kHalf));
+  EXPECT_EQ(rounding_of(dtype_for(ModelDtype::kAuto, 1 << 30)), Rounding::kCodes);
+  EXPECT_EQ(rounding_of(dtype_for(ModelDtype::kAuto, 1 << 20)), Rounding::kNothing);
+  EXPECT_EQ(rounding_of(ModelDtype::kBFloat16), Rounding::kInputs);
+  EXPECT_EQ(rounding_of(ModelDtype::kHalf), Rounding::kInputs);
 }
 
 TEST(Dtype, FloatNeverRoundsInputs) {
-  const TargetSet all = TargetSet::scalar_only().with(Target::kAvx512Bf16).with(Target::kAmx);
+  const TargetSet all =
+      TargetSet::scalar_only().with(Target::kAvx2).with(Target::kAvx512Bf16).with(Target::kAmx);
   const auto packing = [&](ModelDtype dtype, Layout layout) {
-    return packing_of(layout, 256, linear_targets(dtype, all));
+    return packing_of(layout, 256, all, rounding_of(dtype));
   };
   EXPECT_EQ(packing(ModelDtype::kAuto, Layout::kBF16), Packing::kBF16Pairs);
   EXPECT_EQ(packing(ModelDtype::kFloat, Layout::kBF16), Packing::kBF16);

@@ -154,8 +154,8 @@ class GeneratedBinder {
       return Status::ok();
     }
     if (weight.quantized) {
-      INGOT_TRY(out.linear, Linear::bind(*weight.quantized, {}, targets(), model_.memory_, exec(),
-                                         {.rounds = rounds_codes(model_.dtype_)}));
+      INGOT_TRY(out.linear, Linear::bind(*weight.quantized, {}, model_.targets_, model_.memory_,
+                                         exec(), {.rounding = rounding_of(model_.dtype_)}));
       return Status::ok();
     }
     INGOT_TRY(out.linear, bound(weight.plain));
@@ -168,8 +168,9 @@ class GeneratedBinder {
   }
 
   Result<Linear> bound(const TensorView& view) {
-    return Linear::bind(view, {}, targets(), model_.memory_, exec(),
-                        {cast_of(model_.dtype_, view.layout)});
+    return Linear::bind(
+        view, {}, model_.targets_, model_.memory_, exec(),
+        {.cast = cast_of(model_.dtype_, view.layout), .rounding = rounding_of(model_.dtype_)});
   }
 
   // Packed and sent the first time, copied on the device from then on.
@@ -191,7 +192,6 @@ class GeneratedBinder {
   }
 
   void count(const WantedWeight& wanted) { model_.parameters_ += wanted.rows * wanted.cols; }
-  TargetSet targets() const { return linear_targets(model_.dtype_, model_.targets_); }
   Exec exec() { return Exec(pool_); }
 
   Model& model_;

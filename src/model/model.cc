@@ -188,8 +188,8 @@ class Binder {
         tensor.column_order = last_order_;
       last_order_ = tensor.column_order;
     }
-    auto linear = Linear::bind(tensor, out.bias, targets(), model_.memory_, tensors_.exec(),
-                               {.rounds = rounds_codes(model_.dtype_)});
+    auto linear = Linear::bind(tensor, out.bias, model_.targets_, model_.memory_, tensors_.exec(),
+                               {.rounding = rounding_of(model_.dtype_)});
     if (!linear.is_ok()) return named(source.weight, linear.status());
     out.linear = *std::move(linear);
     decoded_ += out.linear.is_decoded() ? 1 : 0;
@@ -200,8 +200,9 @@ class Binder {
   // A packed weight's bytes in the file are done with: the model is never twice in memory.
   Result<Linear> bind_linear(const TensorSource& source, const TensorView& view,
                              std::span<const float> bias) {
-    auto linear = Linear::bind(view, bias, targets(), model_.memory_, tensors_.exec(),
-                               {cast_of(model_.dtype_, view.layout), keeps_rows_});
+    auto linear = Linear::bind(
+        view, bias, model_.targets_, model_.memory_, tensors_.exec(),
+        {cast_of(model_.dtype_, view.layout), keeps_rows_, rounding_of(model_.dtype_)});
     if (!linear.is_ok()) return named(source, linear.status());
     if (linear->is_packed()) MappedFile::release(view.bytes);
     return linear;
@@ -211,7 +212,6 @@ class Binder {
     return Status(status.code(), fmt::format("{}: tensor '{}': {}", model_.checkpoint_->name(),
                                              source.parts.front().name, status.message()));
   }
-  TargetSet targets() const { return linear_targets(model_.dtype_, model_.targets_); }
 
   Status bind_rope_factors() {
     INGOT_TRY(const std::vector<float> short_factors,

@@ -223,6 +223,14 @@ template <int64_t Bytes>
     _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T1);
 }
 
+// Tokens whose sums of 16 rows fit the registers: lines are then passed over once, and AMD's own
+// prefetcher, which sees a plain stream, does best alone (as with AVX-512).
+inline constexpr int64_t kWideTokens = 2;
+template <int64_t Bytes, int64_t Tokens>
+[[gnu::always_inline]] inline void prefetch_stream(const std::byte* from, bool needs_prefetch) {
+  if (Tokens > kWideTokens || needs_prefetch) prefetch<Bytes>(from);
+}
+
 // 256 columns of a panel, unpacked.
 template <class Of>
 struct alignas(64) CodeTile {

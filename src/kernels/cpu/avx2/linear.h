@@ -8,6 +8,7 @@ namespace ingot::cpu {
 
 void linear_rows_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_f32_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_f16words_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_f16_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_bf16_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups4_avx2(const LinearArgs& args, int64_t begin, int64_t end);

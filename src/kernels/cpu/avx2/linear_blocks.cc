@@ -107,58 +107,81 @@ struct BlocksCore {
 
   static constexpr int64_t kScaleBytes = (sizeof(PackedScales) + kLine - 1) / kLine * kLine;
 
-  // One block of eight rows.
+  // One run of eight rows.
   template <int64_t Tokens>
-  [[gnu::always_inline]] static void add_half(const PackedScales& scales, const std::byte* run,
-                                              int64_t half, const std::byte* ahead, const Q8G256* x,
-                                              int64_t stride, __m256 (&sums)[Tokens]) {
+  [[gnu::always_inline]] static void add_run(const std::byte* run, int64_t r, __m256i pairs,
+                                             const int8_t* const (&in)[Tokens], int64_t at,
+                                             __m256i (&totals)[Tokens]) {
+    __m256i codes[Of::kPlanes][8];
+    Of::read(run, codes);
+    if constexpr (Group == 32) {
+      const __m256i factor = r == 0 ? first_of(pairs) : second_of(pairs);
+      add_products<Of, 32>(codes[0], in, at, factor, totals);
+      if constexpr (Of::kPlanes == 2)
+        add_products<Of, 32>(codes[1], in, at, upper_factor(factor), totals);
+    } else {
+      static_assert(Of::kPlanes == 1);
+      add_products<Of, 16>(codes[0], in, at, first_of(pairs), totals);
+      add_products<Of, 16>(codes[0] + 4, in, at + 16, second_of(pairs), totals);
+    }
+  }
+
+  // One block of the halves [First, Last) of a panel's rows.
+  template <int64_t First, int64_t Last, int64_t Tokens>
+  [[gnu::always_inline]] static void add_halves(const PackedScales& scales, const std::byte* run,
+                                                bool needs_prefetch, const Q8G256* x,
+                                                int64_t stride, __m256 (&sums)[2][Tokens]) {
+    const std::byte* ahead = run + kPrefetchBytes;
     const int8_t* in[Tokens];
-    __m256i totals[Tokens];
-    __m256i min_sums[Tokens];
+    __m256i totals[2][Tokens];
+    __m256i min_sums[2][Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t) {
       in[t] = x[t * stride].codes;
-      totals[t] = min_sums[t] = _mm256_setzero_si256();
+#pragma GCC unroll 2
+      for (int64_t h = First; h < Last; ++h)
+        totals[h][t] = min_sums[h][t] = _mm256_setzero_si256();
     }
     for (int64_t pair = 0; pair < kPairs; ++pair) {
-      const __m256i pairs = scale_pairs(scales, pair, half);
+      __m256i pairs[2];
+#pragma GCC unroll 2
+      for (int64_t h = First; h < Last; ++h)
+        pairs[h] = scale_pairs(scales, pair, h);
 #pragma GCC unroll 2
       for (int64_t r = 0; r < kRunsOfPair; ++r, run += Of::kRunBytes) {
-        __m256i codes[Of::kPlanes][8];
-        Of::read(run, codes);
-        const int64_t at = (pair * kRunsOfPair + r) * 32;
-        if (half == 0) prefetch<kStreamBytes>(ahead + at / 32 * kStreamBytes);
-        if constexpr (Group == 32) {
-          const __m256i factor = r == 0 ? first_of(pairs) : second_of(pairs);
-          add_products<Of, 32>(codes[0], in, at, factor, totals);
-          if constexpr (Of::kPlanes == 2)
-            add_products<Of, 32>(codes[1], in, at, upper_factor(factor), totals);
-        } else {
-          static_assert(Of::kPlanes == 1);
-          add_products<Of, 16>(codes[0], in, at, first_of(pairs), totals);
-          add_products<Of, 16>(codes[0] + 4, in, at + 16, second_of(pairs), totals);
-        }
+        const int64_t index = pair * kRunsOfPair + r;
+        if constexpr (First == 0)
+          prefetch_stream<kStreamBytes, Tokens>(ahead + index * kStreamBytes, needs_prefetch);
+#pragma GCC unroll 2
+        for (int64_t h = First; h < Last; ++h)
+          add_run(run + h * kHalfLine, r, pairs[h], in, index * 32, totals[h]);
       }
       if constexpr (kHasMinSums) {
-        const __m256i mins = min_pairs(scales, pair, half);
+#pragma GCC unroll 2
+        for (int64_t h = First; h < Last; ++h) {
+          const __m256i mins = min_pairs(scales, pair, h);
 #pragma GCC unroll 8
-        for (int64_t t = 0; t < Tokens; ++t)
-          min_sums[t] = _mm256_add_epi32(
-              min_sums[t],
-              _mm256_madd_epi16(mins, broadcast_4_bytes(sums_at(x[t * stride], pair))));
+          for (int64_t t = 0; t < Tokens; ++t)
+            min_sums[h][t] = _mm256_add_epi32(
+                min_sums[h][t],
+                _mm256_madd_epi16(mins, broadcast_4_bytes(sums_at(x[t * stride], pair))));
+        }
       }
     }
-    const __m256 scale = scale_of(scales, half);
-    const __m256 min_scale = min_scale_of(scales, half);
+#pragma GCC unroll 2
+    for (int64_t h = First; h < Last; ++h) {
+      const __m256 scale = scale_of(scales, h);
+      const __m256 min_scale = min_scale_of(scales, h);
 #pragma GCC unroll 8
-    for (int64_t t = 0; t < Tokens; ++t)
-      sums[t] =
-          finish_block(sums[t], totals[t], min_sums[t], scale, min_scale, x[t * stride].scale);
+      for (int64_t t = 0; t < Tokens; ++t)
+        sums[h][t] = finish_block(sums[h][t], totals[h][t], min_sums[h][t], scale, min_scale,
+                                  x[t * stride].scale);
+    }
   }
 
   template <int64_t Tokens>
-  [[gnu::noinline]] static void direct(const std::byte* panel, const LinearArgs&, const Q8G256* x,
-                                       int64_t stride, float* out) {
+  [[gnu::noinline]] static void direct(const std::byte* panel, const LinearArgs& args,
+                                       const Q8G256* x, int64_t stride, float* out) {
     const std::byte* run = panel;
     __m256 sums[2][Tokens];
 #pragma GCC unroll 8
@@ -167,9 +190,12 @@ struct BlocksCore {
     for (int64_t block = 0; block < stride; ++block, run += 8 * Of::kRunBytes) {
       const auto& scales = *reinterpret_cast<const PackedScales*>(run);
       run += kScaleBytes;
-      const std::byte* ahead = run + kPrefetchBytes;
-      add_half(scales, run, 0, ahead, x + block, stride, sums[0]);
-      add_half(scales, run + kHalfLine, 1, ahead, x + block, stride, sums[1]);
+      if constexpr (Tokens <= kWideTokens) {
+        add_halves<0, 2>(scales, run, args.needs_prefetch, x + block, stride, sums);
+      } else {
+        add_halves<0, 1>(scales, run, args.needs_prefetch, x + block, stride, sums);
+        add_halves<1, 2>(scales, run, args.needs_prefetch, x + block, stride, sums);
+      }
     }
     for (int64_t t = 0; t < Tokens; ++t) {
       _mm256_store_ps(out + t * 16, sums[0][t]);

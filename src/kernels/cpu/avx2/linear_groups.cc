@@ -158,59 +158,71 @@ struct GroupsCore {
     return left < 8 ? left : 8;
   }
 
-  // Some groups, of one input block, of eight rows.
+  // One group of eight rows.
   template <int64_t Tokens>
-  [[gnu::always_inline]] static void add_half(const std::byte* scales, const std::byte* run,
-                                              int64_t half, const std::byte* ahead, int64_t groups,
-                                              const Q8G32* x, int64_t stride,
-                                              __m256 (&sums)[Tokens]) {
+  [[gnu::always_inline]] static void add_group(const std::byte* group_scales, const std::byte* run,
+                                               int64_t half, int64_t group,
+                                               const int8_t* const (&in)[Tokens], const Q8G32* x,
+                                               int64_t stride, __m256 (&sums)[Tokens]) {
+    __m256i dots[Tokens];
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t)
+      dots[t] = _mm256_setzero_si256();
+    __m256i codes[Of::kPlanes][8];
+    Of::read(run, codes);
+    const __m256i one = _mm256_set1_epi16(1);
+    const __m256 scale = Scales::scales(group_scales, half);
+    if constexpr (kParts == 2) {
+      __m256i second[Tokens];
+      __m256i taken_off[Tokens];
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t)
+        second[t] = _mm256_setzero_si256();
+      take_off_first(in, group, taken_off);
+      add_products<Of, 16>(codes[0], in, group * 32, one, dots);
+      add_products<Of, 16>(codes[0] + 4, in, group * 32 + 16, one, second);
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t)
+        sums[t] = finish_parts(sums[t], dots[t], second[t], taken_off[t], x[t * stride], group,
+                               scale, Scales::scales(group_scales + 16, half));
+      return;
+    }
+    add_products<Of, 32>(codes[0], in, group * 32, one, dots);
+    if constexpr (Of::kPlanes == 2)
+      add_products<Of, 32>(codes[1], in, group * 32, upper_factor(one), dots);
+    if constexpr (kHasLow) {
+#pragma GCC unroll 8
+      for (int64_t t = 0; t < Tokens; ++t)
+        dots[t] = _mm256_slli_epi32(dots[t], 7);
+      __m256i low[Low::kPlanes][8];
+      Low::read(run, low);
+      add_products<Low, 32>(low[0], in, group * 32, one, dots);
+      if constexpr (Low::kPlanes == 2)
+        add_products<Low, 32>(low[1], in, group * 32, upper_factor(one), dots);
+    }
+    const __m256 min = Scales::mins(group_scales, half);
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t)
+      sums[t] = finish_group(sums[t], dots[t], x[t * stride], group, scale, min);
+  }
+
+  // Some groups, of one input block, of the halves [First, Last) of a panel's rows.
+  template <int64_t First, int64_t Last, int64_t Tokens>
+  [[gnu::always_inline]] static void add_halves(const std::byte* scales, const std::byte* run,
+                                                bool needs_prefetch, int64_t groups, const Q8G32* x,
+                                                int64_t stride, __m256 (&sums)[2][Tokens]) {
+    const std::byte* ahead = run + kPrefetchBytes;
     const int8_t* in[Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       in[t] = x[t * stride].codes;
     for (int64_t group = 0; group < groups; ++group) {
-      if (half == 0) prefetch<kStreamBytes>(ahead + group * kStreamBytes);
-      __m256i dots[Tokens];
-#pragma GCC unroll 8
-      for (int64_t t = 0; t < Tokens; ++t)
-        dots[t] = _mm256_setzero_si256();
-      __m256i codes[Of::kPlanes][8];
-      Of::read(run + group * Of::kRunBytes, codes);
-      const __m256i one = _mm256_set1_epi16(1);
-      const std::byte* group_scales = scales + group * Scales::kBytes;
-      const __m256 scale = Scales::scales(group_scales, half);
-      if constexpr (kParts == 2) {
-        __m256i second[Tokens];
-        __m256i taken_off[Tokens];
-#pragma GCC unroll 8
-        for (int64_t t = 0; t < Tokens; ++t)
-          second[t] = _mm256_setzero_si256();
-        take_off_first(in, group, taken_off);
-        add_products<Of, 16>(codes[0], in, group * 32, one, dots);
-        add_products<Of, 16>(codes[0] + 4, in, group * 32 + 16, one, second);
-#pragma GCC unroll 8
-        for (int64_t t = 0; t < Tokens; ++t)
-          sums[t] = finish_parts(sums[t], dots[t], second[t], taken_off[t], x[t * stride], group,
-                                 scale, Scales::scales(group_scales + 16, half));
-        continue;
-      }
-      add_products<Of, 32>(codes[0], in, group * 32, one, dots);
-      if constexpr (Of::kPlanes == 2)
-        add_products<Of, 32>(codes[1], in, group * 32, upper_factor(one), dots);
-      if constexpr (kHasLow) {
-#pragma GCC unroll 8
-        for (int64_t t = 0; t < Tokens; ++t)
-          dots[t] = _mm256_slli_epi32(dots[t], 7);
-        __m256i low[Low::kPlanes][8];
-        Low::read(run + group * Of::kRunBytes, low);
-        add_products<Low, 32>(low[0], in, group * 32, one, dots);
-        if constexpr (Low::kPlanes == 2)
-          add_products<Low, 32>(low[1], in, group * 32, upper_factor(one), dots);
-      }
-      const __m256 min = Scales::mins(group_scales, half);
-#pragma GCC unroll 8
-      for (int64_t t = 0; t < Tokens; ++t)
-        sums[t] = finish_group(sums[t], dots[t], x[t * stride], group, scale, min);
+      if constexpr (First == 0)
+        prefetch_stream<kStreamBytes, Tokens>(ahead + group * kStreamBytes, needs_prefetch);
+#pragma GCC unroll 2
+      for (int64_t h = First; h < Last; ++h)
+        add_group(scales + group * Scales::kBytes, run + group * Of::kRunBytes + h * kHalfLine, h,
+                  group, in, x, stride, sums[h]);
     }
   }
 
@@ -235,9 +247,12 @@ struct GroupsCore {
         scales = reinterpret_cast<const std::byte*>(lines);
       }
       run += kScaleBytes;
-      const std::byte* ahead = run + kPrefetchBytes;
-      add_half(scales, run, 0, ahead, groups, x + block, stride, sums[0]);
-      add_half(scales, run + kHalfLine, 1, ahead, groups, x + block, stride, sums[1]);
+      if constexpr (Tokens <= kWideTokens) {
+        add_halves<0, 2>(scales, run, args.needs_prefetch, groups, x + block, stride, sums);
+      } else {
+        add_halves<0, 1>(scales, run, args.needs_prefetch, groups, x + block, stride, sums);
+        add_halves<1, 2>(scales, run, args.needs_prefetch, groups, x + block, stride, sums);
+      }
     }
     for (int64_t t = 0; t < Tokens; ++t) {
       _mm256_store_ps(out + t * 16, sums[0][t]);
