@@ -223,12 +223,21 @@ template <int64_t Bytes>
     _mm_prefetch(reinterpret_cast<const char*>(from + i), _MM_HINT_T1);
 }
 
-// Tokens whose sums of 16 rows fit the registers: lines are then passed over once, and AMD's own
-// prefetcher, which sees a plain stream, does best alone (as with AVX-512).
+// Tokens whose sums of 16 rows fit the registers. Both halves of a line are then read together, and
+// AMD's own prefetcher, which sees a plain stream, does best alone (as with AVX-512); one half
+// after the other, it does not.
 inline constexpr int64_t kWideTokens = 2;
-template <int64_t Bytes, int64_t Tokens>
+template <int64_t Bytes, bool IsWide>
 [[gnu::always_inline]] inline void prefetch_stream(const std::byte* from, bool needs_prefetch) {
-  if (Tokens > kWideTokens || needs_prefetch) prefetch<Bytes>(from);
+  if (!IsWide || needs_prefetch) prefetch<Bytes>(from);
+}
+// Scales that are read in turn with the codes after them break the stream, unless their lines are
+// asked for in order first.
+template <int64_t Bytes>
+[[gnu::always_inline]] inline void begin_stream(const std::byte* scales) {
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < Bytes; i += kLine)
+    _mm_prefetch(reinterpret_cast<const char*>(scales + i), _MM_HINT_T0);
 }
 
 // 256 columns of a panel, unpacked.

@@ -151,7 +151,7 @@ struct BlocksCore {
       for (int64_t r = 0; r < kRunsOfPair; ++r, run += Of::kRunBytes) {
         const int64_t index = pair * kRunsOfPair + r;
         if constexpr (First == 0)
-          prefetch_stream<kStreamBytes, Tokens>(ahead + index * kStreamBytes, needs_prefetch);
+          prefetch_stream<kStreamBytes, Last == 2>(ahead + index * kStreamBytes, needs_prefetch);
 #pragma GCC unroll 2
         for (int64_t h = First; h < Last; ++h)
           add_run(run + h * kHalfLine, r, pairs[h], in, index * 32, totals[h]);
@@ -191,6 +191,7 @@ struct BlocksCore {
       const auto& scales = *reinterpret_cast<const PackedScales*>(run);
       run += kScaleBytes;
       if constexpr (Tokens <= kWideTokens) {
+        begin_stream<kScaleBytes>(run - kScaleBytes);
         add_halves<0, 2>(scales, run, args.needs_prefetch, x + block, stride, sums);
       } else {
         add_halves<0, 1>(scales, run, args.needs_prefetch, x + block, stride, sums);

@@ -101,6 +101,7 @@ struct GroupsCore {
   static constexpr bool kHasLow = !std::is_same_v<Low, NoCodes>;
   static constexpr int64_t kParts = std::is_same_v<Scales, PairScales> ? 2 : 1;  // scales of a run
   static_assert(kParts == 1 || (Of::kPlanes == 1 && !kHasLow));
+  static constexpr int64_t kWide = Of::kPlanes == 2 || kHasLow ? 1 : kWideTokens;
 
   struct alignas(64) Tile {
     CodeTile<Of> codes;
@@ -218,7 +219,7 @@ struct GroupsCore {
       in[t] = x[t * stride].codes;
     for (int64_t group = 0; group < groups; ++group) {
       if constexpr (First == 0)
-        prefetch_stream<kStreamBytes, Tokens>(ahead + group * kStreamBytes, needs_prefetch);
+        prefetch_stream<kStreamBytes, Last == 2>(ahead + group * kStreamBytes, needs_prefetch);
 #pragma GCC unroll 2
       for (int64_t h = First; h < Last; ++h)
         add_group(scales + group * Scales::kBytes, run + group * Of::kRunBytes + h * kHalfLine, h,
@@ -247,7 +248,7 @@ struct GroupsCore {
         scales = reinterpret_cast<const std::byte*>(lines);
       }
       run += kScaleBytes;
-      if constexpr (Tokens <= kWideTokens) {
+      if constexpr (Tokens <= kWide) {
         add_halves<0, 2>(scales, run, args.needs_prefetch, groups, x + block, stride, sums);
       } else {
         add_halves<0, 1>(scales, run, args.needs_prefetch, groups, x + block, stride, sums);

@@ -73,7 +73,7 @@ struct WordsCore {
       if constexpr (First == 0) {
         const std::byte* ahead = block + kPrefetchBytes + group * kGroupBytes;
         for (int64_t i = 0; i < kGroupBytes; i += 8 * kLine)
-          prefetch_stream<8 * kLine, Tokens>(ahead + i, needs_prefetch);
+          prefetch_stream<8 * kLine, Last == 2>(ahead + i, needs_prefetch);
       }
       __m256i sums[2][Tokens];
       multiply<First, Last>(block + kLine, x, stride, group, sums);
