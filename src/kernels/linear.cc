@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/cpu.h"
+#include "base/mapped_file.h"
 #include "kernels/cast_rows.h"
 
 namespace ingot {
@@ -20,6 +21,23 @@ constexpr int64_t kPanelsTogether = 2;  // as the kernels for many tokens take t
 
 int64_t panels_of(int64_t rows) {
   return (rows + kPanelRows - 1) / kPanelRows;
+}
+
+// Packs panels [begin, end) piece by piece and gives back what a piece was read from, if that is a
+// mapped file: a head of half a gigabyte would else be in memory twice for a moment.
+template <class Pack>
+void in_pieces(const PanelSource& source, int64_t begin, int64_t end, const Pack& pack) {
+  constexpr int64_t kPieceBytes = int64_t{4} << 20;
+  const int64_t panel_bytes = std::max<int64_t>(source.row_bytes * kPanelRows, 1);
+  const int64_t most = std::max<int64_t>(kPieceBytes / panel_bytes, 1);
+  for (int64_t first = begin; first < end; first += most) {
+    const int64_t last = std::min(first + most, end);
+    pack(first, last);
+    if (source.weights == nullptr) continue;  // codes and scales apart
+    const int64_t rows = std::min(last * kPanelRows, source.rows) - first * kPanelRows;
+    MappedFile::release(
+        {source.weights + first * panel_bytes, static_cast<size_t>(rows * source.row_bytes)});
+  }
 }
 
 bool needs_prefetch() {
@@ -151,7 +169,11 @@ Status Linear::pack(const PanelSource& source, Layout layout, TargetSet targets,
   const PanelPacker packer = choose_packer(targets);
   std::atomic<bool> fits{true};
   exec.for_ranges(panels, 1, [&](int64_t begin, int64_t end) {
-    if (layout == source.layout) return packer(source, packing, begin, end, packed);
+    if (layout == source.layout) {
+      return in_pieces(source, begin, end, [&](int64_t first, int64_t last) {
+        packer(source, packing, first, last, packed);
+      });
+    }
     CastRows cast(source, layout, targets);
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panel * kPanelRows;

@@ -74,7 +74,8 @@ std::vector<Kind> kinds_of(const LinearKernel& kernel) {
     // Where a target multiplies them.
     if (kernel.packing == Packing::kBF16Pairs && layout == Layout::kBF16)
       kinds.push_back({layout, Packing::kRows});
-    if (kernel.packing == Packing::kF16Words && layout == Layout::kF16)
+    const bool is_16_bits = layout == Layout::kF16 || layout == Layout::kBF16;
+    if (kernel.packing == Packing::kF16Words && is_16_bits)
       kinds.push_back({layout, Packing::kF16Words});
     if (any->packing == kernel.packing) kinds.push_back({layout, Packing::kRows});
   }

@@ -74,18 +74,18 @@ const PackingInfo& info(Packing packing) {
 }
 
 Packing packing_of(Layout layout, int64_t cols, TargetSet targets, Rounding rounding) {
-  const bool rounds_inputs = rounding != Rounding::kNothing;
   const bool fills_runs = cols % kRunColumns == 0;
   const bool fills_blocks = cols % kBlockColumns == 0;
+  const bool rounds_inputs = rounding != Rounding::kNothing;
+  const bool has_words = rounds_inputs && fills_blocks && targets.has(Target::kAvx2);
   switch (layout) {
     case Layout::kF32:
       return Packing::kF32;
     case Layout::kF16:
-      return rounds_inputs && fills_blocks && targets.has(Target::kAvx2) ? Packing::kF16Words
-                                                                         : Packing::kF16;
+      return has_words ? Packing::kF16Words : Packing::kF16;
     case Layout::kBF16:
-      return rounds_inputs && targets.has(Target::kAvx512Bf16) ? Packing::kBF16Pairs
-                                                               : Packing::kBF16;
+      if (rounds_inputs && targets.has(Target::kAvx512Bf16)) return Packing::kBF16Pairs;
+      return has_words ? Packing::kF16Words : Packing::kBF16;
     case Layout::kQ4_0:
       return fills_runs ? Packing::kGroups4 : Packing::kRows;
     case Layout::kQ4_1:
@@ -203,7 +203,8 @@ Packing packing_of(const QuantTensor& tensor, TargetSet targets, Rounding roundi
                          tensor.scheme.meaning == CodeMeaning::kE4m3 ||
                          tensor.scheme.meaning == CodeMeaning::kE5m2;
   if (!is_narrow || !has_powers(tensor)) return Packing::kF32;
-  return packing_of(Layout::kBF16, tensor.cols, targets, rounding);
+  const bool has_pairs = rounding != Rounding::kNothing && targets.has(Target::kAvx512Bf16);
+  return has_pairs ? Packing::kBF16Pairs : Packing::kBF16;
 }
 
 bool is_e4m3(Packing packing) {

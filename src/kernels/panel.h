@@ -31,13 +31,13 @@ const PackingInfo& info(Packing packing);
 // What a packing may round because that is faster.
 enum class Rounding : uint8_t {
   kNothing,  // but what the format rounds itself
-  kInputs,   // of plain floats: to bf16, or to 13 bits beside weights of 14
+  kInputs,   // of plain floats: to bf16, or to 13 bits, beside weights of 14
   kCodes,    // and quantized weights that do not fit a byte (see panel_rounded.h)
 };
 
 // The packing of a weight's layout; kRows where there is none, or the columns do not fill groups.
-// F16 becomes whole numbers where a kernel multiplies them and inputs may be rounded; dot products
-// of bf16 want a packing of their own.
+// Floats of 16 bits become whole numbers where a kernel multiplies them and inputs may be rounded,
+// but for bf16 where there are dot products of it, which want a packing of their own.
 Packing packing_of(Layout layout, int64_t cols, TargetSet targets = TargetSet::scalar_only(),
                    Rounding rounding = Rounding::kInputs);
 // Whether panels of this layout are much larger than the file's rows: codes of tables, of which

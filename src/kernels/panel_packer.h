@@ -74,38 +74,58 @@ inline void pack_pairs(const PanelSource& source, int64_t first_row, int64_t row
   }
 }
 
+// Floats of 16 bits: f * 2^(e - kBias) with f of Mantissa + 1 bits, and e at least 1.
+template <uint32_t Mantissa, uint32_t Bias>
+struct Bits16 {
+  static constexpr uint32_t kMantissa = Mantissa;
+  static constexpr uint32_t kInfinity = 0x7FFF >> Mantissa << Mantissa;
+  static constexpr uint32_t kShift = 12 - Mantissa;  // so that the largest f has 13 bits
+  // The power of two that a code of the exponent `top` is times, as a float has it.
+  static constexpr int32_t power_of(uint32_t top) {
+    return static_cast<int32_t>(top + 127) - static_cast<int32_t>(Bias + kShift);
+  }
+};
+using HalfBits = Bits16<10, 25>;
+using BFloatBits = Bits16<7, 134>;
+
 // kF16Words: the largest of 64 becomes 4096 to 8188, which is exact, and so are all that are not
-// less than a quarter of it. Where one is no number the exponent is infinity's and codes are zeros:
-// outputs are no numbers then.
+// less than a quarter of it (of bf16 a thirty-second). Where one is no number the exponent is
+// infinity's and codes are zeros: outputs are no numbers then. What no float's exponent scales,
+// bf16 below 2^-114, is zero.
+template <class Bits>
 inline void pack_words(const PanelSource& source, int64_t first_row, int64_t rows,
                        std::byte* panel) {
   constexpr int64_t kColumns = 64;
-  constexpr uint32_t kInfinity = 0x7C00;
+  constexpr uint32_t kOne = 1u << Bits::kMantissa;
   for (int64_t first = 0; first < source.cols; first += kColumns) {
     std::byte* block =
         panel + first / kBlockColumns * (kLineBytes + kBlockColumns * kPanelRows * 2);
     const int64_t part = first % kBlockColumns / kColumns;
     std::byte* codes = block + kLineBytes + part * kColumns * kPanelRows * 2;
     for (int64_t row = 0; row < rows; ++row) {
-      uint16_t halves[kColumns];
-      std::memcpy(halves, source.weights + (first_row + row) * source.row_bytes + first * 2,
-                  sizeof(halves));
+      uint16_t floats[kColumns];
+      std::memcpy(floats, source.weights + (first_row + row) * source.row_bytes + first * 2,
+                  sizeof(floats));
       uint32_t largest = 0;
-      for (const uint16_t half : halves)
-        largest = (half & 0x7FFFu) > largest ? half & 0x7FFFu : largest;
-      // A half is f * 2^(e - 25), 0 <= f < 2048 and e at least 1; its code is f * 4 / 2^(top - e).
-      const uint32_t top = largest >> 10 == 0 ? 1 : largest >> 10;
-      const bool is_finite = largest < kInfinity;
-      const uint32_t exponent = !is_finite ? 255 : largest == 0 ? 0 : top + 100;  // of 2^(top - 27)
-      block[part * kPanelRows + row] = static_cast<std::byte>(exponent);
+      for (const uint16_t bits : floats)
+        largest = (bits & 0x7FFFu) > largest ? bits & 0x7FFFu : largest;
+      const uint32_t top = largest < kOne ? 1 : largest >> Bits::kMantissa;
+      const int32_t power = Bits::power_of(top);
+      const bool is_finite = largest < Bits::kInfinity;
+      const bool is_usable = is_finite && largest > 0 && power > 0;
+      block[part * kPanelRows + row] = static_cast<std::byte>(!is_finite  ? 255
+                                                              : is_usable ? power
+                                                                          : 0);
       int16_t words[kColumns];
       for (int64_t i = 0; i < kColumns; ++i) {
-        const uint32_t half = halves[i];
-        const uint32_t e = (half >> 10) & 31;
-        const uint32_t f = (half & 1023) | (e == 0 ? 0u : 1024u);
-        const uint32_t below = (top - (e == 0 ? 1 : e)) & 31;
-        const auto size = static_cast<int32_t>((f * 4 + ((1u << below) >> 1)) >> below);
-        words[i] = static_cast<int16_t>(!is_finite ? 0 : half >= 0x8000 ? -size : size);
+        const uint32_t bits = floats[i];
+        const uint32_t e = (bits & 0x7FFFu) >> Bits::kMantissa;
+        const uint32_t f = (bits & (kOne - 1)) | (e == 0 ? 0u : kOne);
+        const uint32_t apart = top - (e == 0 ? 1 : e);
+        const uint32_t below = apart < 31 ? apart : 31;
+        const uint32_t half = (1u << below) >> 1;
+        const auto size = static_cast<int32_t>(((f << Bits::kShift) + half) >> below);
+        words[i] = static_cast<int16_t>(!is_usable ? 0 : bits >= 0x8000 ? -size : size);
       }
       for (int64_t i = 0; i < kColumns; i += 2)
         std::memcpy(codes + (i / 2 * kPanelRows + row) * 4, words + i, 4);
@@ -175,7 +195,8 @@ void pack_panel(const PanelSource& source, const PackingInfo& facts, const Panel
     case Packing::kBF16Pairs:
       return pack_pairs(source, first_row, rows, out);
     case Packing::kF16Words:
-      return pack_words(source, first_row, rows, out);
+      return source.layout == Layout::kBF16 ? pack_words<BFloatBits>(source, first_row, rows, out)
+                                            : pack_words<HalfBits>(source, first_row, rows, out);
     default:
       INGOT_CHECK(visit_unit(source.layout, [&]<class Unit>() {
         INGOT_CHECK(Unit::kPacking == facts.packing);

@@ -164,6 +164,43 @@ TEST(Panel, HalvesAreWholeNumbersOfTheirLargest) {
   EXPECT_EQ(code(193), 0);
 }
 
+// The same of bf16, whose exponents go further down than those of the scales.
+TEST(Panel, BFloatsAreWholeNumbersOfTheirLargest) {
+  constexpr uint16_t kOne = 0x3F80;
+  std::vector<uint16_t> row(256);
+  row[0] = 0xBFFF;             // -(2 - 2^-7)
+  row[1] = kOne - 5 * 0x80;    // 2^-5, exact
+  row[2] = kOne - 13 * 0x80;   // half of the last place
+  row[3] = kOne - 100 * 0x80;  // nothing
+  row[64] = 0x7F7F;            // the largest
+  row[128] = 0x0640;           // 1.5 * 2^-115
+  row[193] = 0x7FC0;           // no number
+  std::vector<std::byte> packed(static_cast<size_t>(panel_shape(Packing::kF16Words, 256).panel),
+                                std::byte{0xFF});
+  const PanelSource source{Layout::kBF16, reinterpret_cast<const std::byte*>(row.data()), 512, 1,
+                           256};
+  pack_panels(source, Packing::kF16Words, 0, 1, packed.data());
+  const auto exponent = [&](int64_t group) {
+    return std::to_integer<int>(packed[static_cast<size_t>(group * kPanelRows)]);
+  };
+  const auto code = [&](int64_t col) {
+    int16_t value;
+    std::memcpy(&value, packed.data() + kLineBytes + col / 2 * kLineBytes + col % 2 * 2, 2);
+    return value;
+  };
+  EXPECT_EQ(exponent(0), 127 - 12);
+  EXPECT_EQ(code(0), -8160);
+  EXPECT_EQ(code(1), 128);
+  EXPECT_EQ(code(2), 1);
+  EXPECT_EQ(code(3), 0);
+  EXPECT_EQ(exponent(1), 254 - 12);
+  EXPECT_EQ(code(64), 8160);
+  EXPECT_EQ(exponent(2), 0);
+  EXPECT_EQ(code(128), 0);
+  EXPECT_EQ(exponent(3), 255);
+  EXPECT_EQ(code(193), 0);
+}
+
 TEST(Panel, NarrowRowsStayAsTheyAre) {
   EXPECT_EQ(packing_of(Layout::kQ4_K, 2048), Packing::kBlocks4Min);
   EXPECT_EQ(packing_of(Layout::kF16, 7), Packing::kF16);

@@ -15,8 +15,8 @@
 namespace ingot {
 
 enum class ModelDtype : uint8_t {
-  kAuto,      // as in the file; inputs of bf16 weights in bf16, of f16 in 13 bits, where the
-              // machine multiplies these faster, fp8 and NF4 in bytes; exact where the model is
+  kAuto,      // as in the file; inputs of bf16 weights in bf16 or 13 bits, of f16 in 13 bits, where
+              // the machine multiplies these faster, fp8 and NF4 in bytes; exact where the model is
               // small
   kHalf,      // matrices to fp16
   kBFloat16,  // matrices to bf16

@@ -56,6 +56,10 @@ TEST(Dtype, FloatNeverRoundsInputs) {
   EXPECT_EQ(packing(ModelDtype::kFloat, Layout::kBF16), Packing::kBF16);
   EXPECT_EQ(packing(ModelDtype::kAuto, Layout::kF16), Packing::kF16Words);
   EXPECT_EQ(packing(ModelDtype::kFloat, Layout::kF16), Packing::kF16);
+  const TargetSet avx2 = TargetSet::scalar_only().with(Target::kAvx2);
+  for (const Layout layout : {Layout::kF16, Layout::kBF16})
+    EXPECT_EQ(packing_of(layout, 256, avx2, rounding_of(ModelDtype::kAuto)), Packing::kF16Words);
+  EXPECT_EQ(packing_of(Layout::kBF16, 256, avx2, rounding_of(ModelDtype::kFloat)), Packing::kBF16);
 }
 
 }  // namespace
