@@ -277,5 +277,27 @@ TEST(Linear, BlocksOfManyTokensGiveTheSameBits) {
     }
   }
 }
+
+// Wide rows pass in pieces of columns, with more of them than sums wait for at a time.
+TEST(Linear, PiecesOfColumnsGiveTheSameBits) {
+  Random random(test_seed());
+  for (const LinearKernel& kernel : linear_kernels()) {
+    if (!TargetSet::of_this_machine().has(kernel.target) || kernel.target == Target::kScalar)
+      continue;
+    SCOPED_TRACE(kernel.name);
+    const Problem problem(random, kinds_of(kernel).front(), 300, 5120, 90);
+    const std::vector<float> whole = run(kernel, problem, problem.rows);
+    for (const int64_t first : {0, 43, 88}) {
+      Problem part = problem;
+      part.tokens = 2;
+      part.x.erase(part.x.begin(), part.x.begin() + first * problem.cols);
+      const std::vector<float> few = run(kernel, part, problem.rows);
+      EXPECT_TRUE(std::equal(few.begin(), few.begin() + part.tokens * problem.rows,
+                             whole.begin() + first * problem.rows))
+          << "from token " << first;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ingot

@@ -134,7 +134,7 @@ void linear_few(const LinearArgs& args, int64_t begin, int64_t end) {
                                                    args.cols, span_at(args.cols, col), sums);
       }
       for (int64_t t = 0; t < Tokens; ++t)
-        finish_row(args, t, row, end, true, sums + t * 16);
+        finish_row(args, t, row, end, sums + t * 16);
     }
   });
 }
@@ -181,7 +181,7 @@ void linear_by_spans(const LinearArgs& args, int64_t begin, int64_t end, Tile&& 
                               cols, tokens, sums);
       }
       for (int64_t t = 0; t < tokens; ++t)
-        finish_row(args, token + t, row, end, true, sums + t * 16);
+        finish_row(args, token + t, row, end, sums + t * 16);
     }
   }
 }

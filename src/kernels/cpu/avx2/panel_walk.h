@@ -25,8 +25,12 @@ inline constexpr int64_t kDirectTokens =
 inline constexpr int64_t kTileTokens = tile_tokens(4);  // that share the loads of a tile
 inline constexpr int64_t kTilePanels = 2;               // by which a token passes while it is in L1
 inline constexpr int64_t kBlockTokens = 192;            // that pass over one tile
-inline constexpr int64_t kBlockBytes = int64_t{512} << 10;  // of inputs, to stay in L2
+inline constexpr int64_t kBlockBytes = int64_t{256} << 10;  // of inputs, to stay in L2
 inline constexpr int64_t kTokenSums = kTilePanels * 16;
+inline constexpr int64_t kTileSums = kBlockTokens * kTokenSums;
+// Whose sums wait in L2 while columns pass in pieces: in y their lines would lie a row apart, meet
+// in a few sets of every cache, and be fetched anew for each piece.
+inline constexpr int64_t kPieceTiles = 8;
 
 // Calls function.operator()<N>() for N = count, 1 <= count <= Most.
 template <int64_t Most, class Function>
@@ -50,25 +54,12 @@ inline void store_rows(float* to, int64_t row, int64_t end, __m256 values) {
   _mm256_maskstore_ps(to + row, lane_mask(end - row), values);
 }
 
-// Sums of 16 rows: from y, or zero.
-inline void start_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
-                      bool is_begun, float* sums) {
-  for (int64_t half = 0; half < 16; half += 8) {
-    __m256 sum = _mm256_setzero_ps();
-    if (is_begun && row + half < end)
-      sum = load_rows(args.y + token * args.y_stride, row + half, end);
-    _mm256_store_ps(sums + half, sum);
-  }
-}
-
-// Sums of 16 rows to y; when they are complete, they are scaled and the bias is added.
+// Sums of 16 rows, scaled, to y.
 inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
-                       bool is_complete, const float* sums) {
+                       const float* sums) {
   for (int64_t half = 0; half < 16 && row + half < end; half += 8) {
-    __m256 sum = _mm256_load_ps(sums + half);
-    if (is_complete) sum = _mm256_mul_ps(sum, _mm256_set1_ps(args.scale));
-    if (is_complete && args.bias != nullptr)
-      sum = _mm256_add_ps(sum, load_rows(args.bias, row + half, end));
+    __m256 sum = _mm256_mul_ps(_mm256_load_ps(sums + half), _mm256_set1_ps(args.scale));
+    if (args.bias != nullptr) sum = _mm256_add_ps(sum, load_rows(args.bias, row + half, end));
     store_rows(args.y + token * args.y_stride, row + half, end, sum);
   }
 }
@@ -82,7 +73,7 @@ void linear_direct(const LinearArgs& args, int64_t begin, int64_t end, int64_t s
       Core::template direct<Tokens>(args.weights + row / 16 * args.weight_stride, args, x, stride,
                                     sums);
       for (int64_t t = 0; t < Tokens; ++t)
-        finish_row(args, t, row, end, true, sums + t * 16);
+        finish_row(args, t, row, end, sums + t * 16);
     }
   });
 }
@@ -105,42 +96,42 @@ void add_block(const typename Core::Tile (&tiles)[kTilePanels], int64_t panels,
   });
 }
 
-// Some tokens by columns [first, last) of blocks, by all rows. What came of the columns before is
-// in y.
+// Some tokens by columns [first, last) of blocks, by some rows; sums [tiles of rows][kTileSums].
 template <class Core>
 void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride, int64_t token,
-                 int64_t tokens, int64_t first, int64_t last) {
+                 int64_t tokens, int64_t first, int64_t last, float* sums) {
   const auto* x = reinterpret_cast<const typename Core::Input*>(args.x) + token * stride;
-  alignas(64) float sums[kBlockTokens * kTokenSums];
   typename Core::Tile tiles[kTilePanels];
-  for (int64_t row = begin; row < end; row += kTokenSums) {
+  for (int64_t row = begin; row < end; row += kTokenSums, sums += kTileSums) {
     const int64_t panels = end - row > 16 * (kTilePanels - 1) ? kTilePanels : (end - row + 15) / 16;
     const std::byte* panel = args.weights + row / 16 * args.weight_stride;
-    for (int64_t t = 0; t < tokens; ++t)
-      for (int64_t p = 0; p < panels; ++p)
-        start_row(args, token + t, row + p * 16, end, first > 0, sums + t * kTokenSums + p * 16);
+    if (first == 0)
+      __builtin_memset(sums, 0, static_cast<size_t>(tokens * kTokenSums) * sizeof(float));
     for (int64_t block = first; block < last; ++block) {
       for (int64_t p = 0; p < panels; ++p)
         Core::fill(panel + p * args.weight_stride, args, block, tiles[p]);
       add_block<Core>(tiles, panels, args, block, x + block, stride, tokens, sums);
     }
-    for (int64_t t = 0; t < tokens; ++t)
+    for (int64_t t = 0; t < tokens && last == stride; ++t)
       for (int64_t p = 0; p < panels; ++p)
-        finish_row(args, token + t, row + p * 16, end, last == stride,
-                   sums + t * kTokenSums + p * 16);
+        finish_row(args, token + t, row + p * 16, end, sums + t * kTokenSums + p * 16);
   }
 }
 
 template <class Core>
 void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
+  alignas(64) float sums[kPieceTiles * kTileSums];
   for (int64_t token = 0; token < args.tokens; token += kBlockTokens) {
     const int64_t left = args.tokens - token;
     const int64_t tokens = left < kBlockTokens ? left : kBlockTokens;
     const int64_t block_bytes = tokens * static_cast<int64_t>(sizeof(typename Core::Input));
-    const int64_t most = kBlockBytes / block_bytes;
-    for (int64_t first = 0; first < stride; first += most) {
-      const int64_t last = stride - first < most ? stride : first + most;
-      add_columns<Core>(args, begin, end, stride, token, tokens, first, last);
+    const int64_t pieces = (stride * block_bytes + kBlockBytes - 1) / kBlockBytes;
+    const int64_t rows = (pieces == 1 ? 1 : kPieceTiles) * kTokenSums;
+    for (int64_t row = begin; row < end; row += rows) {
+      const int64_t row_end = end - row < rows ? end : row + rows;
+      for (int64_t i = 0; i < pieces; ++i)
+        add_columns<Core>(args, row, row_end, stride, token, tokens, stride * i / pieces,
+                          stride * (i + 1) / pieces, sums);
     }
   }
 }

@@ -27,6 +27,10 @@ inline constexpr int64_t kTilePanels = 2;
 inline constexpr int64_t kBlockTokens = 192;                // that pass over one tile
 inline constexpr int64_t kBlockBytes = int64_t{512} << 10;  // of inputs, to stay in L2
 inline constexpr int64_t kTokenSums = kTilePanels * 16;
+inline constexpr int64_t kTileSums = kBlockTokens * kTokenSums;
+// Whose sums wait in L2 while columns pass in pieces: in y their lines would lie a row apart, meet
+// in a few sets of every cache, and be fetched anew for each piece.
+inline constexpr int64_t kPieceTiles = 8;
 
 // Calls function.operator()<N>() for N = count, 1 <= count <= Most.
 template <int64_t Most, class Function>
@@ -43,13 +47,12 @@ inline __mmask16 mask_of_rows(int64_t row, int64_t end) {
   const int64_t rows = end - row < 16 ? end - row : 16;
   return static_cast<__mmask16>((1u << rows) - 1);
 }
-// Sums of 16 rows to y; when they are complete, they are scaled and the bias is added.
+// Sums of 16 rows, scaled, to y.
 inline void finish_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
-                       const float* sums, bool is_complete = true) {
+                       const float* sums) {
   const __mmask16 mask = mask_of_rows(row, end);
-  __m512 total = _mm512_loadu_ps(sums);
-  if (is_complete) total = _mm512_mul_ps(total, _mm512_set1_ps(args.scale));
-  if (is_complete && args.bias != nullptr)
+  __m512 total = _mm512_mul_ps(_mm512_loadu_ps(sums), _mm512_set1_ps(args.scale));
+  if (args.bias != nullptr)
     total = _mm512_add_ps(total, _mm512_maskz_loadu_ps(mask, args.bias + row));
   _mm512_mask_storeu_ps(args.y + token * args.y_stride + row, mask, total);
 }
@@ -95,17 +98,7 @@ void add_block(const typename Core::Tile* tiles, const LinearArgs& args, int64_t
   for (; t + kMost <= tokens; t += kMost)
     pass.template operator()<kMost>(t);
   if (t == tokens) return;
-  with_count<kMost - 1>(tokens - t,
-                              [&]<int64_t Tokens>() { pass.template operator()<Tokens>(t); });
-}
-
-// Sums of 16 rows: from y, or zero.
-inline void start_row(const LinearArgs& args, int64_t token, int64_t row, int64_t end,
-                      bool is_begun, float* sums) {
-  __m512 sum = _mm512_setzero_ps();
-  if (is_begun)
-    sum = _mm512_maskz_loadu_ps(mask_of_rows(row, end), args.y + token * args.y_stride + row);
-  _mm512_store_ps(sums, sum);
+  with_count<kMost - 1>(tokens - t, [&]<int64_t Tokens>() { pass.template operator()<Tokens>(t); });
 }
 
 // A block of a panel that will be unpacked next, on its way while the tokens pass over this one: so
@@ -118,15 +111,13 @@ template <class Core>
     _mm_prefetch(reinterpret_cast<const char*>(panel + block * kBytes + i), _MM_HINT_T1);
 }
 
-// Some tokens by columns [first, last) of blocks, by all rows. What came of the columns before is
-// in y.
+// Some tokens by columns [first, last) of blocks, by some rows; sums [tiles of rows][kTileSums].
 template <class Core>
 void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride, int64_t token,
-                 int64_t tokens, int64_t first, int64_t last) {
+                 int64_t tokens, int64_t first, int64_t last, float* sums) {
   const auto* x = reinterpret_cast<const typename Core::Input*>(args.x) + token * stride;
-  alignas(64) float sums[kBlockTokens * kTokenSums];
   typename Core::Tile tiles[kTilePanels];
-  for (int64_t row = begin; row < end; row += kTilePanels * 16) {
+  for (int64_t row = begin; row < end; row += kTilePanels * 16, sums += kTileSums) {
     const int64_t panels = end - row > 16 ? 2 : 1;
     const std::byte* panel = args.weights + row / 16 * args.weight_stride;
     for (int64_t block = first; block < last; ++block) {
@@ -138,18 +129,16 @@ void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t str
                              is_last ? first : block + 1);
       // In passing, not for all tokens at once: so many stores to y would wait for each other.
       const auto start = [&](int64_t from, int64_t count) {
-        if (block > first) return;
+        if (block > 0) return;
         for (int64_t t = from; t < from + count; ++t)
           for (int64_t p = 0; p < panels; ++p)
-            start_row(args, token + t, row + p * 16, end, first > 0,
-                      sums + t * kTokenSums + p * 16);
+            _mm512_store_ps(sums + t * kTokenSums + p * 16, _mm512_setzero_ps());
       };
       const auto finish = [&](int64_t from, int64_t count) {
-        if (!is_last) return;
+        if (block + 1 < stride) return;
         for (int64_t t = from; t < from + count; ++t)
           for (int64_t p = 0; p < panels; ++p)
-            finish_row(args, token + t, row + p * 16, end, sums + t * kTokenSums + p * 16,
-                       last == stride);
+            finish_row(args, token + t, row + p * 16, end, sums + t * kTokenSums + p * 16);
       };
       if (panels == 2) {
         add_block<Core, 2>(tiles, args, block, x + block, stride, tokens, sums, start, finish);
@@ -177,12 +166,17 @@ void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t
   const int64_t shares = (args.tokens + most_tokens - 1) / most_tokens;
   const int64_t share =
       (args.tokens + shares * kPassTokens - 1) / (shares * kPassTokens) * kPassTokens;
+  alignas(64) float sums[kPieceTiles * kTileSums];
+  const int64_t rows = (pieces == 1 ? 1 : kPieceTiles) * kTilePanels * 16;
   for (int64_t token = 0; token < args.tokens; token += share) {
     const int64_t left = args.tokens - token;
     const int64_t tokens = left < share ? left : share;
-    for (int64_t i = 0; i < pieces; ++i)
-      add_columns<Core>(args, begin, end, stride, token, tokens, stride * i / pieces,
-                        stride * (i + 1) / pieces);
+    for (int64_t row = begin; row < end; row += rows) {
+      const int64_t row_end = end - row < rows ? end : row + rows;
+      for (int64_t i = 0; i < pieces; ++i)
+        add_columns<Core>(args, row, row_end, stride, token, tokens, stride * i / pieces,
+                          stride * (i + 1) / pieces, sums);
+    }
   }
 }
 
