@@ -126,6 +126,24 @@ TEST(Panel, CostsLittleMoreThanTheFile) {
   }
 }
 
+// A row of 256 floats of 16 bits, packed as words.
+struct WordsRow {
+  WordsRow(Layout layout, const std::vector<uint16_t>& row)
+      : bytes(static_cast<size_t>(panel_shape(Packing::kF16Words, 256).panel), std::byte{0xFF}) {
+    const PanelSource source{layout, reinterpret_cast<const std::byte*>(row.data()), 512, 1, 256};
+    pack_panels(source, Packing::kF16Words, 0, 1, bytes.data());
+  }
+  int exponent(int64_t group) const {
+    return std::to_integer<int>(bytes[static_cast<size_t>(group * kPanelRows)]);
+  }
+  int code(int64_t col) const {
+    int16_t value;
+    std::memcpy(&value, bytes.data() + kLineBytes + col / 2 * kLineBytes + col % 2 * 2, 2);
+    return value;
+  }
+  std::vector<std::byte> bytes;
+};
+
 // Of 64 columns each: powers of two, one weight among zeros, the smallest, and an infinity.
 TEST(Panel, HalvesAreWholeNumbersOfTheirLargest) {
   constexpr uint16_t kOne = 0x3C00;
@@ -138,30 +156,18 @@ TEST(Panel, HalvesAreWholeNumbersOfTheirLargest) {
   row[64] = 0x7BFF;  // the largest half
   row[128] = 1;
   row[193] = kInfinity;
-  std::vector<std::byte> packed(static_cast<size_t>(panel_shape(Packing::kF16Words, 256).panel),
-                                std::byte{0xFF});
-  const PanelSource source{Layout::kF16, reinterpret_cast<const std::byte*>(row.data()), 512, 1,
-                           256};
-  pack_panels(source, Packing::kF16Words, 0, 1, packed.data());
-  const auto exponent = [&](int64_t group) {
-    return std::to_integer<int>(packed[static_cast<size_t>(group * kPanelRows)]);
-  };
-  const auto code = [&](int64_t col) {
-    int16_t value;
-    std::memcpy(&value, packed.data() + kLineBytes + col / 2 * kLineBytes + col % 2 * 2, 2);
-    return value;
-  };
-  EXPECT_EQ(exponent(0), 127 - 12);
-  EXPECT_EQ(code(0), 4096);
-  EXPECT_EQ(code(1), -4094);
-  EXPECT_EQ(code(2), 1);
-  EXPECT_EQ(code(3), 0);
-  EXPECT_EQ(exponent(1), 127 + 15 - 12);
-  EXPECT_EQ(code(64), 8188);
-  EXPECT_EQ(exponent(2), 127 - 26);
-  EXPECT_EQ(code(128), 4);
-  EXPECT_EQ(exponent(3), 255);
-  EXPECT_EQ(code(193), 0);
+  const WordsRow packed(Layout::kF16, row);
+  EXPECT_EQ(packed.exponent(0), 127 - 12);
+  EXPECT_EQ(packed.code(0), 4096);
+  EXPECT_EQ(packed.code(1), -4094);
+  EXPECT_EQ(packed.code(2), 1);
+  EXPECT_EQ(packed.code(3), 0);
+  EXPECT_EQ(packed.exponent(1), 127 + 15 - 12);
+  EXPECT_EQ(packed.code(64), 8188);
+  EXPECT_EQ(packed.exponent(2), 127 - 26);
+  EXPECT_EQ(packed.code(128), 4);
+  EXPECT_EQ(packed.exponent(3), 255);
+  EXPECT_EQ(packed.code(193), 0);
 }
 
 // The same of bf16, whose exponents go further down than those of the scales.
@@ -175,30 +181,18 @@ TEST(Panel, BFloatsAreWholeNumbersOfTheirLargest) {
   row[64] = 0x7F7F;            // the largest
   row[128] = 0x0640;           // 1.5 * 2^-115
   row[193] = 0x7FC0;           // no number
-  std::vector<std::byte> packed(static_cast<size_t>(panel_shape(Packing::kF16Words, 256).panel),
-                                std::byte{0xFF});
-  const PanelSource source{Layout::kBF16, reinterpret_cast<const std::byte*>(row.data()), 512, 1,
-                           256};
-  pack_panels(source, Packing::kF16Words, 0, 1, packed.data());
-  const auto exponent = [&](int64_t group) {
-    return std::to_integer<int>(packed[static_cast<size_t>(group * kPanelRows)]);
-  };
-  const auto code = [&](int64_t col) {
-    int16_t value;
-    std::memcpy(&value, packed.data() + kLineBytes + col / 2 * kLineBytes + col % 2 * 2, 2);
-    return value;
-  };
-  EXPECT_EQ(exponent(0), 127 - 12);
-  EXPECT_EQ(code(0), -8160);
-  EXPECT_EQ(code(1), 128);
-  EXPECT_EQ(code(2), 1);
-  EXPECT_EQ(code(3), 0);
-  EXPECT_EQ(exponent(1), 254 - 12);
-  EXPECT_EQ(code(64), 8160);
-  EXPECT_EQ(exponent(2), 0);
-  EXPECT_EQ(code(128), 0);
-  EXPECT_EQ(exponent(3), 255);
-  EXPECT_EQ(code(193), 0);
+  const WordsRow packed(Layout::kBF16, row);
+  EXPECT_EQ(packed.exponent(0), 127 - 12);
+  EXPECT_EQ(packed.code(0), -8160);
+  EXPECT_EQ(packed.code(1), 128);
+  EXPECT_EQ(packed.code(2), 1);
+  EXPECT_EQ(packed.code(3), 0);
+  EXPECT_EQ(packed.exponent(1), 254 - 12);
+  EXPECT_EQ(packed.code(64), 8160);
+  EXPECT_EQ(packed.exponent(2), 0);
+  EXPECT_EQ(packed.code(128), 0);
+  EXPECT_EQ(packed.exponent(3), 255);
+  EXPECT_EQ(packed.code(193), 0);
 }
 
 TEST(Panel, NarrowRowsStayAsTheyAre) {
