@@ -52,6 +52,11 @@ bool has_e4m3_scales(const QuantTensor& tensor) {
   });
 }
 
+// Whether weights are multiplied by dot products of bf16, which round the inputs.
+bool has_pairs(TargetSet targets, Rounding rounding) {
+  return rounding != Rounding::kNothing && targets.has(Target::kAvx512Bf16);
+}
+
 int bits_at(const std::byte* line, int64_t row, int64_t column, int shift, int mask) {
   return (std::to_integer<int>(line[row * 4 + column % 4]) >> shift) & mask;
 }
@@ -76,15 +81,15 @@ const PackingInfo& info(Packing packing) {
 Packing packing_of(Layout layout, int64_t cols, TargetSet targets, Rounding rounding) {
   const bool fills_runs = cols % kRunColumns == 0;
   const bool fills_blocks = cols % kBlockColumns == 0;
-  const bool rounds_inputs = rounding != Rounding::kNothing;
-  const bool has_words = rounds_inputs && fills_blocks && targets.has(Target::kAvx2);
+  const bool has_words =
+      rounding != Rounding::kNothing && fills_blocks && targets.has(Target::kAvx2);
   switch (layout) {
     case Layout::kF32:
       return Packing::kF32;
     case Layout::kF16:
       return has_words ? Packing::kF16Words : Packing::kF16;
     case Layout::kBF16:
-      if (rounds_inputs && targets.has(Target::kAvx512Bf16)) return Packing::kBF16Pairs;
+      if (has_pairs(targets, rounding)) return Packing::kBF16Pairs;
       return has_words ? Packing::kF16Words : Packing::kBF16;
     case Layout::kQ4_0:
       return fills_runs ? Packing::kGroups4 : Packing::kRows;
@@ -159,8 +164,7 @@ Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets, Rounding 
         (is_one || scheme.group_columns % kSpanColumns == 0) && tensor.column_order == nullptr;
     if (!fills || scheme.bits != 8) return Packing::kRows;
     if (rounds && tensor.cols % kRunColumns == 0) return Packing::kGroups8;
-    const bool has_pairs = rounding != Rounding::kNothing && targets.has(Target::kAvx512Bf16);
-    return has_pairs ? Packing::kF8Pairs : Packing::kF8;
+    return has_pairs(targets, rounding) ? Packing::kF8Pairs : Packing::kF8;
   }
   if (tensor.cols % kRunColumns != 0) return Packing::kRows;
   if (scheme.meaning == CodeMeaning::kE2m1 && scheme.group_columns == kNvfp4Columns && !is_one)
@@ -203,8 +207,7 @@ Packing packing_of(const QuantTensor& tensor, TargetSet targets, Rounding roundi
                          tensor.scheme.meaning == CodeMeaning::kE4m3 ||
                          tensor.scheme.meaning == CodeMeaning::kE5m2;
   if (!is_narrow || !has_powers(tensor)) return Packing::kF32;
-  const bool has_pairs = rounding != Rounding::kNothing && targets.has(Target::kAvx512Bf16);
-  return has_pairs ? Packing::kBF16Pairs : Packing::kBF16;
+  return has_pairs(targets, rounding) ? Packing::kBF16Pairs : Packing::kBF16;
 }
 
 bool is_e4m3(Packing packing) {
