@@ -154,6 +154,7 @@ struct WordsCore {
   template <int64_t Panels, int64_t Tokens>
   static void add(const Tile* tiles, const LinearArgs&, int64_t, const I16G64* x, int64_t stride,
                   float* sums) {
+#pragma GCC unroll 4
     for (int64_t group = 0; group < kGroups; ++group) {
       __m512i products[Panels][Tokens];
       multiply_crossed<Panels, Tokens>(tiles, x, stride, group, products);
