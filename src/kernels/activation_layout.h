@@ -19,8 +19,9 @@ enum class ActivationLayout : uint8_t {
   kQ8G256Tiles,
   kBF16Tiles,
   kI16G64Tiles,
+  kQ8G32Words,  // kQ8G32 for products of words
 };
-inline constexpr int64_t kActivationLayouts = 9;
+inline constexpr int64_t kActivationLayouts = 10;
 
 // 256 columns of a packed row. value = scale * code, code = round(value / scale) in [-127, 127],
 // scale = max|value| / 127. A group of zeros has scale 0; one with a NaN or an infinity has scale
@@ -32,6 +33,10 @@ struct Q8G32 {  // when cols is no multiple of 256, the groups past the end are 
   float weighed[8];  // scale * sum, for weights with minimums
   int8_t codes[kPackedColumns];
   int32_t padding;  // blocks of whole cache lines would meet in a few sets of the cache
+};
+struct Q8G32Words {
+  float scales[8];
+  int16_t codes[kPackedColumns];
 };
 struct Q8G256 {
   float scale;

@@ -54,7 +54,7 @@ void place(const BF16Run& from, int64_t token, BF16Tile& tile) {
 }
 
 template <class Row, class Tile>
-void arrange(const TileArgs& args, int64_t width, int64_t begin, int64_t end) {
+void arrange(const ArrangeArgs& args, int64_t width, int64_t begin, int64_t end) {
   const auto* rows = reinterpret_cast<const Row*>(args.rows);
   auto* tiles = reinterpret_cast<Tile*>(args.out);
   for (int64_t group = begin; group < end; ++group) {
@@ -67,11 +67,22 @@ void arrange(const TileArgs& args, int64_t width, int64_t begin, int64_t end) {
   }
 }
 
+void widen(const ArrangeArgs& args, int64_t width, int64_t begin, int64_t end) {
+  const auto* rows = reinterpret_cast<const Q8G32*>(args.rows);
+  auto* words = reinterpret_cast<Q8G32Words*>(args.out);
+  const int64_t last = std::min(end * kTokensOfTile, args.tokens) * width;
+  for (int64_t i = begin * kTokensOfTile * width; i < last; ++i) {
+    std::copy_n(rows[i].scales, 8, words[i].scales);
+    std::copy_n(rows[i].codes, kPackedColumns, words[i].codes);
+  }
+}
+
 }  // namespace
 
 ActivationLayout rows_of(ActivationLayout layout) {
   switch (layout) {
     case ActivationLayout::kQ8G32Tiles:
+    case ActivationLayout::kQ8G32Words:
       return ActivationLayout::kQ8G32;
     case ActivationLayout::kQ8G256Tiles:
       return ActivationLayout::kQ8G256;
@@ -84,7 +95,8 @@ ActivationLayout rows_of(ActivationLayout layout) {
   }
 }
 
-void arrange_tiles(ActivationLayout layout, const TileArgs& args, int64_t begin, int64_t end) {
+void arrange_rows(ActivationLayout layout, const ArrangeArgs& args, int64_t begin, int64_t end) {
+  if (layout == ActivationLayout::kQ8G32Words) return widen(args, blocks_of(args.cols), begin, end);
   if (layout == ActivationLayout::kQ8G32Tiles)
     return arrange<Q8G32, Q8G32Tile>(args, blocks_of(args.cols), begin, end);
   if (layout == ActivationLayout::kQ8G256Tiles)
@@ -94,7 +106,9 @@ void arrange_tiles(ActivationLayout layout, const TileArgs& args, int64_t begin,
   arrange<BF16Run, BF16Tile>(args, pairs_of(args.cols), begin, end);
 }
 
-size_t tile_row_bytes(ActivationLayout layout, int64_t cols) {
+size_t arranged_bytes(ActivationLayout layout, int64_t cols) {
+  if (layout == ActivationLayout::kQ8G32Words)
+    return static_cast<size_t>(blocks_of(cols) * kTokensOfTile) * sizeof(Q8G32Words);
   if (layout == ActivationLayout::kQ8G32Tiles)
     return static_cast<size_t>(blocks_of(cols)) * sizeof(Q8G32Tile);
   if (layout == ActivationLayout::kQ8G256Tiles)

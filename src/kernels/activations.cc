@@ -26,7 +26,7 @@ size_t activation_row_bytes(ActivationLayout layout, int64_t cols) {
     case ActivationLayout::kI16G64:
       return static_cast<size_t>(blocks) * sizeof(I16G64);
     default:
-      return tile_row_bytes(layout, cols) / kTokensOfTile;
+      return arranged_bytes(layout, cols) / kTokensOfTile;
   }
 }
 
@@ -115,13 +115,13 @@ const std::byte* Activations::form(ActivationLayout layout, const float* x, Form
   Packed& packed = forms[static_cast<size_t>(layout)];
   if (packed.is_ready) return packed.begin();
   INGOT_CHECK(cols_ % activation_group(layout) == 0);
-  if (is_tiles(layout)) {
+  if (is_arranged(layout)) {
     const std::byte* rows = form(rows_of(layout), x, forms, exec);
     const int64_t groups = (tokens_ + kTokensOfTile - 1) / kTokensOfTile;
-    packed.reserve(tile_row_bytes(layout, cols_) * static_cast<size_t>(groups));
-    const TileArgs args{rows, cols_, tokens_, packed.begin()};
+    packed.reserve(arranged_bytes(layout, cols_) * static_cast<size_t>(groups));
+    const ArrangeArgs args{rows, cols_, tokens_, packed.begin()};
     exec.for_ranges(groups, 1,
-                    [&](int64_t begin, int64_t end) { arrange_tiles(layout, args, begin, end); });
+                    [&](int64_t begin, int64_t end) { arrange_rows(layout, args, begin, end); });
   } else {
     packed.reserve(activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_));
     const PackKernel* kernel = choose_pack(layout, targets_);

@@ -23,6 +23,7 @@ constexpr int64_t activation_group(ActivationLayout layout) {
   switch (layout) {
     case ActivationLayout::kQ8G32:
     case ActivationLayout::kQ8G32Tiles:
+    case ActivationLayout::kQ8G32Words:
       return 32;
     case ActivationLayout::kQ8G256:
     case ActivationLayout::kQ8G256Tiles:

@@ -24,6 +24,7 @@ constexpr auto kX16 = ActivationLayout::kBF16;
 constexpr auto kX8G32 = ActivationLayout::kQ8G32;
 constexpr auto kX8G256 = ActivationLayout::kQ8G256;
 [[maybe_unused]] constexpr auto kX8G32Tiles = ActivationLayout::kQ8G32Tiles;
+[[maybe_unused]] constexpr auto kX8G32Words = ActivationLayout::kQ8G32Words;
 [[maybe_unused]] constexpr auto kX8G256Tiles = ActivationLayout::kQ8G256Tiles;
 
 // A family's reference for one of its packings.
@@ -164,18 +165,22 @@ constexpr LinearKernel kLinearKernels[] = {
     {"linear_groups4min_avx2", kGroups4Min, Target::kAvx2, kX8G32, cpu::linear_groups4min_avx2},
     {"linear_groups5_avx2", kGroups5, Target::kAvx2, kX8G32, cpu::linear_groups5_avx2},
     {"linear_groups5min_avx2", kGroups5Min, Target::kAvx2, kX8G32, cpu::linear_groups5min_avx2},
-    {"linear_groups8_avx2", kGroups8, Target::kAvx2, kX8G32, cpu::linear_groups8_avx2},
-    {"linear_groups_iq4_avx2", kGroupsIq4, Target::kAvx2, kX8G32, cpu::linear_groups_iq4_avx2},
+    {"linear_groups8_avx2", kGroups8, Target::kAvx2, kX8G32, cpu::linear_groups8_avx2,
+     cpu::kAvx2WordsTokens, kX8G32Words},
+    {"linear_groups_iq4_avx2", kGroupsIq4, Target::kAvx2, kX8G32, cpu::linear_groups_iq4_avx2,
+     cpu::kAvx2WordsTokens, kX8G32Words},
     {"linear_groups_nf4bytes_avx2", kGroupsNf4Bytes, Target::kAvx2, kX8G32,
-     cpu::linear_groups_nf4bytes_avx2},
+     cpu::linear_groups_nf4bytes_avx2, cpu::kAvx2WordsTokens, kX8G32Words},
     {"linear_groups_fp4_avx2", kGroupsFp4, Target::kAvx2, kX8G32, cpu::linear_groups_fp4_avx2},
     {"linear_groups2zero_avx2", kGroups2Zero, Target::kAvx2, kX8G32, cpu::linear_groups2zero_avx2},
     {"linear_groups3zero_avx2", kGroups3Zero, Target::kAvx2, kX8G32, cpu::linear_groups3zero_avx2},
     {"linear_groups4zero_avx2", kGroups4Zero, Target::kAvx2, kX8G32, cpu::linear_groups4zero_avx2},
-    {"linear_groups8zero_avx2", kGroups8Zero, Target::kAvx2, kX8G32, cpu::linear_groups8zero_avx2},
-    {"linear_groups_nf4_avx2", kGroupsNf4, Target::kAvx2, kX8G32, cpu::linear_groups_nf4_avx2},
+    {"linear_groups8zero_avx2", kGroups8Zero, Target::kAvx2, kX8G32, cpu::linear_groups8zero_avx2,
+     cpu::kAvx2WordsTokens, kX8G32Words},
+    {"linear_groups_nf4_avx2", kGroupsNf4, Target::kAvx2, kX8G32, cpu::linear_groups_nf4_avx2,
+     cpu::kAvx2WordsTokens, kX8G32Words},
     {"linear_groups_bnb_fp4_avx2", kGroupsBnbFp4, Target::kAvx2, kX8G32,
-     cpu::linear_groups_bnb_fp4_avx2},
+     cpu::linear_groups_bnb_fp4_avx2, cpu::kAvx2WordsTokens, kX8G32Words},
     {"linear_blocks2min_avx2", kBlocks2Min, Target::kAvx2, kX8G256, cpu::linear_blocks2min_avx2},
     {"linear_blocks3_avx2", kBlocks3, Target::kAvx2, kX8G256, cpu::linear_blocks3_avx2},
     {"linear_blocks4min_avx2", kBlocks4Min, Target::kAvx2, kX8G256, cpu::linear_blocks4min_avx2},

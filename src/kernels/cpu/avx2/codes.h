@@ -97,8 +97,8 @@ template <int Place>
 // What the codes of a packing are to the multipliers. Products of unsigned bytes by signed ones are
 // added in pairs to words, which hold 16 of them for 4-bit codes. So codes are without sign, their
 // offset is taken off through the sums of the inputs, and as many words are added as cannot
-// overflow before they are widened. Codes of 8 bits are two planes of 4 bits, low and high: three
-// other exact ways (by signs, by words, by nibbles of the inputs) need more of the multipliers.
+// overflow before they are widened. Codes of 8 bits are two planes of 4 bits, low and high, or
+// words (group_words.h): by signs, or by nibbles of the inputs, they need more of the multipliers.
 template <int Bits, int Offset, const int8_t* Levels = nullptr, int Largest = (1 << Bits) - 1>
 struct Codes {
   static constexpr int64_t kRunBytes = kLine * Bits;
@@ -115,11 +115,13 @@ struct Codes {
   // What a code of up to 4 bits stands for, without sign; as planes: one nibble of it.
   struct Table {
     uint8_t bytes[kPlanes][16];
+    uint8_t whole[16];
   };
   static constexpr Table make_table() {
     Table table = {};
     for (int i = 0; i < 16; ++i) {
       const int level = (Levels == nullptr ? 0 : Levels[i]) + Offset;
+      table.whole[i] = static_cast<uint8_t>(level);
       table.bytes[0][i] = static_cast<uint8_t>(kPlanes == 2 ? level & 0xF : level);
       if (kPlanes == 2) table.bytes[kPlanes - 1][i] = static_cast<uint8_t>(level >> 4);
     }
@@ -152,6 +154,17 @@ struct Codes {
     if constexpr (Levels != nullptr) {
       if constexpr (kPlanes == 2) look_up(kTable.bytes[1], out[0], out[1]);
       look_up(kTable.bytes[0], out[0], out[0]);
+    }
+  }
+  // The same of 4 and 8 bits, a level whole.
+  static void read_levels(const std::byte* run, __m256i (&out)[8]) {
+    static_assert(Bits == 8 || (Bits == 4 && Levels != nullptr));
+    if constexpr (Bits == 8) {
+      for (int64_t i = 0; i < 8; ++i)
+        out[i] = load_8_rows(run + i * kLine);
+    } else {
+      read_nibbles(run, out);
+      look_up(kTable.whole, out, out);
     }
   }
 };

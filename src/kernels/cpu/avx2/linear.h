@@ -2,9 +2,13 @@
 // Linear kernels for AVX2.
 #pragma once
 
+#include "kernels/cpu/tile_tokens.h"
 #include "kernels/linear.h"
 
 namespace ingot::cpu {
+
+// From which on levels that do not fit seven bits are multiplied as words (group_words.h).
+inline constexpr int64_t kAvx2WordsTokens = tile_tokens(8) + 1;
 
 void linear_rows_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_f32_avx2(const LinearArgs& args, int64_t begin, int64_t end);

@@ -1,96 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packings with a float scale per group of 32, or of 16. One token: bound by the weights' bytes.
-// Many: for 32 columns of 8 rows 8 multiplies of bytes and 8 additions of words (twice that for
-// 8-bit codes and far levels), one to widen and 3 in float for the scales (4 with minimums). Show
-// it with `ingot bench kernels linear_groups`.
+// Many: for 32 columns of 8 rows 8 multiplies of bytes and 8 additions of words, one to widen and 3
+// in float for the scales (4 with minimums); 8-bit codes and far levels as words (group_words.h).
+// Show it with `ingot bench kernels linear_groups`.
 #include <type_traits>
 
 #include "kernels/code_levels.h"
+#include "kernels/cpu/avx2/group_scales.h"
+#include "kernels/cpu/avx2/group_words.h"
 #include "kernels/cpu/avx2/linear.h"
 #include "kernels/cpu/avx2/panel_walk.h"
 
 namespace ingot::cpu {
 namespace {
-
-// The scales of eight rows of a group; `half` says which.
-struct HalfScales {
-  static constexpr int64_t kBytes = 32;
-  static constexpr bool kHasMin = false;
-  static __m256 scales(const std::byte* from, int64_t half) {
-    return widen_halves(from + half * 16);
-  }
-  static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
-};
-struct HalfScalesAndMins {
-  static constexpr int64_t kBytes = 64;
-  static constexpr bool kHasMin = true;
-  static __m256 scales(const std::byte* from, int64_t half) {
-    return widen_halves(from + half * 16);
-  }
-  static __m256 mins(const std::byte* from, int64_t half) {
-    return widen_halves(from + 32 + half * 16);
-  }
-};
-struct ZeroScales {  // floats of 24 bits above zero points of 8, which take the place of minimums
-  static constexpr int64_t kBytes = 64;
-  static constexpr bool kHasMin = false;
-  static __m256 scales(const std::byte* from, int64_t half) {
-    return _mm256_castsi256_ps(
-        _mm256_andnot_si256(_mm256_set1_epi32(0xFF), load_8_rows(from + half * 32)));
-  }
-  static __m256 mins(const std::byte* from, int64_t half) {
-    return _mm256_castsi256_ps(
-        _mm256_and_si256(_mm256_set1_epi32(0xFF), load_8_rows(from + half * 32)));
-  }
-};
-struct FloatScales {
-  static constexpr int64_t kBytes = 64;
-  static constexpr bool kHasMin = false;
-  static __m256 scales(const std::byte* from, int64_t half) {
-    return _mm256_castsi256_ps(load_8_rows(from + half * 32));
-  }
-  static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
-};
-struct PowerScales {  // exponents alone; halved, as the levels are doubled
-  static constexpr int64_t kBytes = 16;
-  static constexpr bool kHasMin = false;
-  static __m256 scales(const std::byte* from, int64_t half) {
-    const __m256i exponents =
-        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + half * 8)));
-    // Halving would leave nothing of the exponents 0 and 1 but the denormals that stand for them.
-    const __m256i one = _mm256_set1_epi32(1);
-    const __m256i halves = _mm256_slli_epi32(_mm256_sub_epi32(exponents, one), 23);
-    const __m256i denormals =
-        _mm256_srlv_epi32(_mm256_set1_epi32(1 << 22), _mm256_sub_epi32(one, exponents));
-    const __m256i is_large = _mm256_cmpgt_epi32(exponents, one);
-    const __m256i is_nan = _mm256_cmpeq_epi32(exponents, _mm256_set1_epi32(255));
-    const __m256i values = _mm256_blendv_epi8(denormals, halves, is_large);
-    return _mm256_castsi256_ps(_mm256_blendv_epi8(values, _mm256_set1_epi32(0x7FC00000), is_nan));
-  }
-  static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
-};
-
-struct PairScales {  // bytes of e4m3 for 16 columns, then for 16 more; halved, as levels are
-                     // doubled
-  static constexpr int64_t kBytes = 32;
-  static constexpr bool kHasMin = false;
-  static __m256 scales(const std::byte* from, int64_t half) {
-    const __m128i words =
-        _mm_cvtepu8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + half * 8)));
-    // As a half it is 256 times too small.
-    return _mm256_mul_ps(_mm256_cvtph_ps(_mm_slli_epi16(words, 7)), _mm256_set1_ps(128));
-  }
-  static __m256 mins(const std::byte*, int64_t) { return _mm256_setzero_ps(); }
-};
-
-struct NoCodes {};
-
-template <class Low>
-struct LowTile {
-  CodeTile<Low> codes;
-};
-template <>
-struct LowTile<NoCodes> {};
 
 // Levels of two bytes take two rounds of products, the high bytes' first.
 template <class Of, class Scales, class Low = NoCodes>
@@ -105,7 +27,6 @@ struct GroupsCore {
 
   struct alignas(64) Tile {
     CodeTile<Of> codes;
-    LowTile<Low> low;
     __m256 scales[8][kParts][2];
     __m256 mins[8][2];
   };
@@ -265,7 +186,6 @@ struct GroupsCore {
     const std::byte* scales = panel + block * (kScaleBytes + 8 * Of::kRunBytes);
     const int64_t groups = groups_of(args, block);
     tile.codes.fill(scales + kScaleBytes, groups);
-    if constexpr (kHasLow) tile.low.codes.fill(scales + kScaleBytes, groups);
     for (int64_t g = 0; g < groups; ++g) {
       for (int64_t half = 0; half < 2; ++half) {
         for (int64_t part = 0; part < kParts; ++part)
@@ -280,13 +200,13 @@ struct GroupsCore {
   template <int64_t Tokens>
   [[gnu::noinline]] static void add(const Tile& tile, const LinearArgs& args, int64_t block,
                                     const Q8G32* x, int64_t stride, float* sums) {
+    static_assert(Of::kPlanes == 1 && !kHasLow);
     const int8_t* in[Tokens];
 #pragma GCC unroll 4
     for (int64_t t = 0; t < Tokens; ++t)
       in[t] = x[t * stride].codes;
     const __m256i one = _mm256_set1_epi16(1);
-    const __m256i upper = upper_factor(one);
-    const __m256i factors[2][2] = {{one, one}, {upper, upper}};
+    const __m256i factors[1][2] = {{one, one}};
     const int64_t groups = groups_of(args, block);
     for (int64_t group = 0; group < groups; ++group) {
       __m256i dots[2][Tokens];
@@ -298,14 +218,6 @@ struct GroupsCore {
         continue;
       }
       tile.codes.template add<32>(group * 32, in, factors, dots);
-      if constexpr (kHasLow) {
-#pragma GCC unroll 4
-        for (int64_t t = 0; t < Tokens; ++t)
-#pragma GCC unroll 2
-          for (int64_t h = 0; h < 2; ++h)
-            dots[h][t] = _mm256_slli_epi32(dots[h][t], 7);
-        tile.low.codes.template add<32>(group * 32, in, factors, dots);
-      }
 #pragma GCC unroll 4
       for (int64_t t = 0; t < Tokens; ++t)
 #pragma GCC unroll 2
@@ -343,6 +255,18 @@ struct GroupsCore {
   }
 };
 
+// Few tokens as bytes, many as words.
+template <class Of, class Scales, class Low = NoCodes>
+void linear_by_words(const LinearArgs& args, int64_t begin, int64_t end) {
+  const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
+  if (args.tokens < kAvx2WordsTokens) {
+    linear_direct<GroupsCore<Of, Scales, Low>>(args, begin, end, blocks);
+  } else {
+    linear_by_tiles<GroupWords<Of, Scales, Low>>(args, begin, end, blocks);
+  }
+}
+static_assert(kAvx2WordsTokens == kDirectTokens + 1);
+
 }  // namespace
 
 void linear_groups4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
@@ -358,13 +282,13 @@ void linear_groups5min_avx2(const LinearArgs& args, int64_t begin, int64_t end) 
   linear_by_panels<GroupsCore<Codes<5, 0>, HalfScalesAndMins>>(args, begin, end);
 }
 void linear_groups8_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<8, 128>, HalfScales>>(args, begin, end);
+  linear_by_words<Codes<8, 128>, HalfScales>(args, begin, end);
 }
 void linear_groups_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<4, 128, kIq4Codes, 241>, HalfScales>>(args, begin, end);
+  linear_by_words<Codes<4, 128, kIq4Codes, 241>, HalfScales>(args, begin, end);
 }
 void linear_groups_nf4bytes_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<4, 128, kNf4Bytes, 252>, HalfScales>>(args, begin, end);
+  linear_by_words<Codes<4, 128, kNf4Bytes, 252>, HalfScales>(args, begin, end);
 }
 void linear_groups_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsCore<Codes<4, 16, kE2m1Codes, 28>, PowerScales>>(args, begin, end);
@@ -379,16 +303,14 @@ void linear_groups4zero_avx2(const LinearArgs& args, int64_t begin, int64_t end)
   linear_by_panels<GroupsCore<Codes<4, 0>, ZeroScales>>(args, begin, end);
 }
 void linear_groups8zero_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<GroupsCore<Codes<8, 0>, ZeroScales>>(args, begin, end);
+  linear_by_words<Codes<8, 0>, ZeroScales>(args, begin, end);
 }
 void linear_groups_nf4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<
-      GroupsCore<Codes<4, 128, kNf4High, 255>, FloatScales, Codes<4, 0, kNf4Low, 127>>>(args, begin,
+  linear_by_words<Codes<4, 128, kNf4High, 255>, FloatScales, Codes<4, 0, kNf4Low, 127>>(args, begin,
                                                                                         end);
 }
 void linear_groups_bnb_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
-  linear_by_panels<
-      GroupsCore<Codes<4, 2, kBnbFp4High, 3>, FloatScales, Codes<4, 0, kBnbFp4Low, 127>>>(
+  linear_by_words<Codes<4, 2, kBnbFp4High, 3>, FloatScales, Codes<4, 0, kBnbFp4Low, 127>>(
       args, begin, end);
 }
 void linear_groups1_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
