@@ -87,6 +87,12 @@ CpuFeatures detect_cpu_features() {
   return features;
 }
 
+int64_t l2_cache_bytes() {
+  constexpr int64_t kLeast = int64_t{256} << 10;
+  constexpr int64_t kMost = int64_t{4} << 20;  // larger ones are shared by cores
+  return std::clamp<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost);
+}
+
 int usable_cores() {
   return count_usable_cores(affinity_cpus(), "/");
 }

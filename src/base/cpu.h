@@ -3,6 +3,7 @@
 // chosen from it at load.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace ingot {
@@ -22,6 +23,8 @@ struct CpuFeatures {
 };
 
 CpuFeatures detect_cpu_features();
+// The second level of a core's cache; where the system does not tell, the smallest that is common.
+int64_t l2_cache_bytes();
 // Cores this process may use: affinity mask and cgroup quota both count, and two hardware threads
 // of one core count once. At least 1.
 int usable_cores();

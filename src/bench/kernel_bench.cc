@@ -184,7 +184,8 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
                     .y = y.data(),
                     .y_stride = rows,
                     .bias = nullptr,
-                    .needs_prefetch = detect_cpu_features().needs_prefetch};
+                    .needs_prefetch = detect_cpu_features().needs_prefetch,
+                    .l2_bytes = l2_cache_bytes()};
     for (size_t i = 0; i < count; ++i) {
       args.weights = weights + i * matrix_bytes;
       exec_.for_ranges(rows, kPanelRows,

@@ -8,17 +8,17 @@
 namespace ingot {
 
 enum class ActivationLayout : uint8_t {
-  kF32,     // [tokens, cols] floats, as they are
-  kQ8G32,   // int8 codes with a scale and a sum per 32 values
-  kQ8G256,  // int8 codes with a scale per 256 values, sums per 16 and per 32
-  kBF16,    // [tokens, cols] rounded to bf16, columns padded to 32 by zeros
-  kI16G64,  // codes of 13 bits with a scale per 64 values, in blocks of 256
+  kF32,      // [tokens, cols] floats, as they are
+  kQ8G32,    // int8 codes with a scale and a sum per 32 values
+  kQ8G256,   // int8 codes with a scale per 256 values, sums per 16 and per 32
+  kBF16,     // [tokens, cols] rounded to bf16, columns padded to 32 by zeros
+  kI16G128,  // codes of 13 bits with a scale per 128 values, in blocks of 256
   // The same for matrix instructions, which read sixteen tokens at once: [tokens / 16] rows of the
   // tiles below. The last may hold fewer; what stands in place of the others means nothing.
   kQ8G32Tiles,
   kQ8G256Tiles,
   kBF16Tiles,
-  kI16G64Tiles,
+  kI16G128Tiles,
   kQ8G32Words,  // kQ8G32 for products of words
 };
 inline constexpr int64_t kActivationLayouts = 10;
@@ -44,13 +44,17 @@ struct Q8G256 {
   int16_t sums_of_32[8];
   int8_t codes[kPackedColumns];
 };
-struct I16G64 {
-  float scales[4];
-  int32_t crossed[4];             // of each 64 codes: the sum of [i] * [i + 2], i % 4 < 2
-  int16_t codes[kPackedColumns];  // at most kMostOfI16G64
+struct I16G128 {
+  float scales[2];
+  int32_t crossed[2];  // of each 128 codes: the sum of [i] * [i + 2], i % 4 < 2
+  int16_t codes[kPackedColumns];
 };
-// 64 products of it and of words up to 8191 fit 32 bits.
-inline constexpr int kMostOfI16G64 = 4095;
+// The largest of 128 codes, unless their magnitudes would then add up to more than products with
+// words up to 8191 leave room for in 32 bits: that is, unless they are half as large in the mean.
+// The largest is then 4095 * 262000 / sum, the rest of the room is for rounding.
+inline constexpr int kMostOfI16G128 = 4095;
+inline constexpr int kMostSumOfI16G128 = 262143;
+inline constexpr int kUsedSumOfI16G128 = 262000;
 
 // Sixteen tokens. Sizes are odd numbers of cache lines, so that neighbours spread over the cache.
 inline constexpr int64_t kTokensOfTile = 16;
@@ -67,10 +71,10 @@ struct alignas(64) Q8G256Tile {
   // Of each 16 codes, as two numbers of bf16 that add up to it: a multiple of 16, and the rest.
   uint16_t sums[kTokensOfTile][16][2];
 };
-struct alignas(64) I16G64Tile {
+struct alignas(64) I16G128Tile {
   int8_t high[4][kTokensOfTile][64];  // code >> 7
   int8_t low[4][kTokensOfTile][64];   // code & 127
-  float scales[4][kTokensOfTile];
+  float scales[2][kTokensOfTile];
   uint8_t padding[64];
 };
 struct alignas(64) BF16Tile {

@@ -36,14 +36,15 @@ void place(const Q8G256& from, int64_t token, Q8G256Tile& tile) {
   }
 }
 
-void place(const I16G64& from, int64_t token, I16G64Tile& tile) {
+void place(const I16G128& from, int64_t token, I16G128Tile& tile) {
   for (int64_t part = 0; part < 4; ++part) {
     for (int64_t i = 0; i < 64; ++i) {
       tile.high[part][token][i] = static_cast<int8_t>(from.codes[part * 64 + i] >> 7);
       tile.low[part][token][i] = static_cast<int8_t>(from.codes[part * 64 + i] & 127);
     }
-    tile.scales[part][token] = from.scales[part];
   }
+  for (int64_t group = 0; group < 2; ++group)
+    tile.scales[group][token] = from.scales[group];
 }
 
 struct BF16Run {
@@ -88,8 +89,8 @@ ActivationLayout rows_of(ActivationLayout layout) {
       return ActivationLayout::kQ8G256;
     case ActivationLayout::kBF16Tiles:
       return ActivationLayout::kBF16;
-    case ActivationLayout::kI16G64Tiles:
-      return ActivationLayout::kI16G64;
+    case ActivationLayout::kI16G128Tiles:
+      return ActivationLayout::kI16G128;
     default:
       return layout;
   }
@@ -101,8 +102,8 @@ void arrange_rows(ActivationLayout layout, const ArrangeArgs& args, int64_t begi
     return arrange<Q8G32, Q8G32Tile>(args, blocks_of(args.cols), begin, end);
   if (layout == ActivationLayout::kQ8G256Tiles)
     return arrange<Q8G256, Q8G256Tile>(args, blocks_of(args.cols), begin, end);
-  if (layout == ActivationLayout::kI16G64Tiles)
-    return arrange<I16G64, I16G64Tile>(args, blocks_of(args.cols), begin, end);
+  if (layout == ActivationLayout::kI16G128Tiles)
+    return arrange<I16G128, I16G128Tile>(args, blocks_of(args.cols), begin, end);
   arrange<BF16Run, BF16Tile>(args, pairs_of(args.cols), begin, end);
 }
 
@@ -113,8 +114,8 @@ size_t arranged_bytes(ActivationLayout layout, int64_t cols) {
     return static_cast<size_t>(blocks_of(cols)) * sizeof(Q8G32Tile);
   if (layout == ActivationLayout::kQ8G256Tiles)
     return static_cast<size_t>(blocks_of(cols)) * sizeof(Q8G256Tile);
-  if (layout == ActivationLayout::kI16G64Tiles)
-    return static_cast<size_t>(blocks_of(cols)) * sizeof(I16G64Tile);
+  if (layout == ActivationLayout::kI16G128Tiles)
+    return static_cast<size_t>(blocks_of(cols)) * sizeof(I16G128Tile);
   return static_cast<size_t>(pairs_of(cols)) * sizeof(BF16Tile);
 }
 

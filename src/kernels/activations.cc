@@ -23,8 +23,8 @@ size_t activation_row_bytes(ActivationLayout layout, int64_t cols) {
       return static_cast<size_t>(blocks) * sizeof(Q8G256);
     case ActivationLayout::kBF16:
       return static_cast<size_t>((cols + 31) / 32 * 32) * sizeof(uint16_t);
-    case ActivationLayout::kI16G64:
-      return static_cast<size_t>(blocks) * sizeof(I16G64);
+    case ActivationLayout::kI16G128:
+      return static_cast<size_t>(blocks) * sizeof(I16G128);
     default:
       return arranged_bytes(layout, cols) / kTokensOfTile;
   }

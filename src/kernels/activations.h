@@ -27,8 +27,8 @@ constexpr int64_t activation_group(ActivationLayout layout) {
       return 32;
     case ActivationLayout::kQ8G256:
     case ActivationLayout::kQ8G256Tiles:
-    case ActivationLayout::kI16G64:  // whose scales cover a quarter of it
-    case ActivationLayout::kI16G64Tiles:
+    case ActivationLayout::kI16G128:  // whose scales cover a half of it
+    case ActivationLayout::kI16G128Tiles:
       return 256;
     default:
       return 1;

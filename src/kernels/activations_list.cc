@@ -37,10 +37,10 @@ constexpr PackKernel kPackKernels[] = {
 #endif
     {"pack_bf16_ref", ActivationLayout::kBF16, Target::kScalar, ref::pack_bf16},
 #if INGOT_X86
-    {"pack_i16g64_avx512", ActivationLayout::kI16G64, Target::kAvx512, cpu::pack_i16g64_avx512},
-    {"pack_i16g64_avx2", ActivationLayout::kI16G64, Target::kAvx2, cpu::pack_i16g64_avx2},
+    {"pack_i16g128_avx512", ActivationLayout::kI16G128, Target::kAvx512, cpu::pack_i16g128_avx512},
+    {"pack_i16g128_avx2", ActivationLayout::kI16G128, Target::kAvx2, cpu::pack_i16g128_avx2},
 #endif
-    {"pack_i16g64_ref", ActivationLayout::kI16G64, Target::kScalar, ref::pack_i16g64},
+    {"pack_i16g128_ref", ActivationLayout::kI16G128, Target::kScalar, ref::pack_i16g128},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "base/float_types.h"
@@ -18,7 +19,7 @@ struct CodeRange {
   float smallest;
 };
 constexpr CodeRange kInt8{127, 0x1p-120F};
-constexpr CodeRange kInt13{kMostOfI16G64, 0x1p-115F};
+constexpr CodeRange kInt13{kMostOfI16G128, 0x1p-115F};
 
 // Writes `count` codes and returns their scale.
 template <class Code>
@@ -74,16 +75,25 @@ void pack_q8g32(const PackArgs& args, int64_t begin, int64_t end) {
   }
 }
 
-void pack_i16g64(const PackArgs& args, int64_t begin, int64_t end) {
+void pack_i16g128(const PackArgs& args, int64_t begin, int64_t end) {
   for (int64_t token = begin; token < end; ++token) {
     const float* x = args.x + token * args.cols;
-    auto* block = reinterpret_cast<I16G64*>(args.out) + token * (args.cols / kPackedColumns);
+    auto* block = reinterpret_cast<I16G128*>(args.out) + token * (args.cols / kPackedColumns);
     for (int64_t col = 0; col < args.cols; col += kPackedColumns, ++block) {
-      for (int64_t group = 0; group < 4; ++group) {
-        int16_t* codes = block->codes + group * 64;
-        block->scales[group] = quantize(x + col + group * 64, 64, kInt13, codes);
+      for (int64_t group = 0; group < 2; ++group) {
+        int16_t* codes = block->codes + group * 128;
+        const float* from = x + col + group * 128;
+        block->scales[group] = quantize(from, 128, kInt13, codes);
+        int sizes = 0;
+        for (int64_t i = 0; i < 128; ++i)
+          sizes += std::abs(codes[i]);
+        if (sizes > kMostSumOfI16G128) {
+          const int most = kMostOfI16G128 * kUsedSumOfI16G128 / sizes;
+          const CodeRange range{static_cast<float>(most), kInt13.smallest};
+          block->scales[group] = quantize(from, 128, range, codes);
+        }
         block->crossed[group] = 0;
-        for (int64_t i = 0; i < 64; i += 4)
+        for (int64_t i = 0; i < 128; i += 4)
           block->crossed[group] += codes[i] * codes[i + 2] + codes[i + 1] * codes[i + 3];
       }
     }

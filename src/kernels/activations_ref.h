@@ -7,7 +7,7 @@
 namespace ingot::ref {
 
 void pack_bf16(const PackArgs& args, int64_t begin, int64_t end);
-void pack_i16g64(const PackArgs& args, int64_t begin, int64_t end);
+void pack_i16g128(const PackArgs& args, int64_t begin, int64_t end);
 void pack_q8g32(const PackArgs& args, int64_t begin, int64_t end);
 void pack_q8g256(const PackArgs& args, int64_t begin, int64_t end);
 

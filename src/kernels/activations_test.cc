@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/float_types.h"
@@ -88,6 +89,32 @@ TEST(Activations, PacksANewInputAnew) {
   EXPECT_EQ(block.scales[0], 2.0F / 127);
 }
 
+// Codes that are all large leave less room for sums of products: they are made smaller, alike on
+// every target.
+TEST(Activations, SumsOfWordsFitTheirProducts) {
+  std::vector<float> x(256);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = (i % 3 == 0 ? -1.0F : 1.0F) * (i < 128 ? 1.0F : 0.5F + static_cast<float>(i % 2) / 10);
+  for (const PackKernel& kernel : pack_kernels()) {
+    if (kernel.layout != ActivationLayout::kI16G128) continue;
+    if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    SCOPED_TRACE(kernel.name);
+    I16G128 block;
+    kernel.run({x.data(), 256, reinterpret_cast<std::byte*>(&block)}, 0, 1);
+    EXPECT_EQ(std::abs(block.codes[0]), kMostOfI16G128 * kUsedSumOfI16G128 / (128 * 4095));
+    for (size_t group = 0; group < 2; ++group) {
+      int sizes = 0;
+      for (size_t i = group * 128; i < (group + 1) * 128; ++i) {
+        sizes += std::abs(block.codes[i]);
+        EXPECT_NEAR(static_cast<float>(block.codes[i]) * block.scales[group], x[i],
+                    0.5001F * block.scales[group]);
+      }
+      EXPECT_LE(sizes, kMostSumOfI16G128);
+      EXPECT_GE(sizes, kUsedSumOfI16G128 - 256);
+    }
+  }
+}
+
 TEST(Activations, TilesHoldTheRowsOfSixteenTokens) {
   ThreadPool pool(2);
   const Exec exec(pool);
@@ -110,9 +137,9 @@ TEST(Activations, TilesHoldTheRowsOfSixteenTokens) {
   const auto* group_tiles =
       reinterpret_cast<const Q8G32Tile*>(activations.rows(ActivationLayout::kQ8G32Tiles, exec));
   const auto* words =
-      reinterpret_cast<const I16G64*>(activations.rows(ActivationLayout::kI16G64, exec));
+      reinterpret_cast<const I16G128*>(activations.rows(ActivationLayout::kI16G128, exec));
   const auto* word_tiles =
-      reinterpret_cast<const I16G64Tile*>(activations.rows(ActivationLayout::kI16G64Tiles, exec));
+      reinterpret_cast<const I16G128Tile*>(activations.rows(ActivationLayout::kI16G128Tiles, exec));
   for (int64_t token = 0; token < kTokens; ++token) {
     for (int64_t col = 0; col < kCols; ++col) {
       const int64_t row = token * 2 + col / 256;
@@ -134,7 +161,7 @@ TEST(Activations, TilesHoldTheRowsOfSixteenTokens) {
       EXPECT_EQ(128 * word_tiles[tile].high[part][token % 16][col % 64] +
                     word_tiles[tile].low[part][token % 16][col % 64],
                 words[row].codes[col % 256]);
-      EXPECT_EQ(word_tiles[tile].scales[part][token % 16], words[row].scales[part]);
+      EXPECT_EQ(word_tiles[tile].scales[part / 2][token % 16], words[row].scales[part / 2]);
     }
   }
 }

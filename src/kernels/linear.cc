@@ -40,9 +40,13 @@ void in_pieces(const PanelSource& source, int64_t begin, int64_t end, const Pack
   }
 }
 
-bool needs_prefetch() {
-  static const bool kNeeds = detect_cpu_features().needs_prefetch;
-  return kNeeds;
+struct Core {
+  bool needs_prefetch = detect_cpu_features().needs_prefetch;
+  int64_t l2_bytes = l2_cache_bytes();
+};
+const Core& this_core() {
+  static const Core kCore;
+  return kCore;
 }
 
 // Of a quantized weight that a packing of floats takes; kU8 where the packing has its codes.
@@ -214,7 +218,8 @@ Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_
       .y_stride = y_stride,
       .bias = bias_.empty() ? nullptr : bias_.data(),
       .scale = scale_,
-      .needs_prefetch = needs_prefetch(),
+      .needs_prefetch = this_core().needs_prefetch,
+      .l2_bytes = this_core().l2_bytes,
       .x_scales = is_int8 ? nullptr : input.scales,
   };
   return call;

@@ -259,6 +259,43 @@ TEST(Linear, OutputsDependOnNothingButTheirRowAndToken) {
   }
 }
 
+// The largest weights by inputs that are all as large as they can be: sums of words would wrap.
+TEST(Linear, SumsOfWordsDoNotWrap) {
+  constexpr int64_t kCols = 256;
+  const std::vector<uint16_t> halves(16 * kCols, 0x3FFF);  // just below 2
+  const std::vector<float> x(40 * kCols, -3.0F);
+  for (const LinearKernel& kernel : linear_kernels()) {
+    if (kernel.packing != Packing::kF16Words) continue;
+    if (!TargetSet::of_this_machine().has(kernel.target)) continue;
+    SCOPED_TRACE(kernel.name);
+    std::vector<std::byte> panel(static_cast<size_t>(panel_shape(Packing::kF16Words, kCols).panel) +
+                                 64);
+    const PanelSource source{Layout::kF16, reinterpret_cast<const std::byte*>(halves.data()),
+                             2 * kCols, 16, kCols};
+    pack_panels(source, Packing::kF16Words, 0, 1, panel.data());
+    ThreadPool pool(1);
+    const Exec exec(pool);
+    for (const int64_t tokens : {int64_t{1}, int64_t{40}}) {
+      Activations activations(TargetSet::of_this_machine());
+      activations.set(x.data(), tokens, kCols);
+      std::vector<float> y(static_cast<size_t>(tokens * 16));
+      kernel.run({.layout = Layout::kF16,
+                  .weights = panel.data(),
+                  .weight_stride = panel_shape(Packing::kF16Words, kCols).panel,
+                  .rows = 16,
+                  .cols = kCols,
+                  .x = activations.rows(kernel.activation_of(tokens), exec),
+                  .tokens = tokens,
+                  .y = y.data(),
+                  .y_stride = 16,
+                  .bias = nullptr},
+                 0, 16);
+      for (const float value : y)
+        EXPECT_NEAR(value, -3.0F * 256 * (2 - 0x1p-10F), 0.5F);
+    }
+  }
+}
+
 // The same of kernels that walk in blocks of tokens, rows and columns: more of each than a block,
 // and numbers that leave every kind of remainder, against a few tokens at a time.
 TEST(Linear, BlocksOfManyTokensGiveTheSameBits) {

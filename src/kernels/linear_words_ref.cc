@@ -8,7 +8,7 @@
 namespace ingot::ref {
 namespace {
 
-constexpr int64_t kGroup = 64;  // columns
+constexpr int64_t kGroup = 128;  // columns
 
 // One row of a block of 256 columns.
 struct WordsRow {
@@ -34,7 +34,7 @@ void linear_words(const LinearArgs& args, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
     const std::byte* panel = args.weights + row / kPanelRows * args.weight_stride;
     for (int64_t token = 0; token < args.tokens; ++token) {
-      const auto* x = reinterpret_cast<const I16G64*>(args.x) + token * blocks;
+      const auto* x = reinterpret_cast<const I16G128*>(args.x) + token * blocks;
       float total = 0;
       for (int64_t b = 0; b < blocks; ++b, ++x) {
         const WordsRow weights{panel + b * shape.block, row % kPanelRows};

@@ -27,8 +27,8 @@ enum class Packing : uint8_t {
   kBF16Pairs,  // [cols / 2][16 rows][2], columns padded to 32 by zeros; by inputs in bf16
   kF8,         // e4m3; before every 128 columns a float scale for each row, times 256
   kF8Pairs,    // e4m3, four columns a line, padded to 32; scales as they are; by inputs in bf16
-  // F16 (and BF16) as whole numbers of 14 bits, a power of two for every 64 columns, by inputs of
-  // 13: for every 256 columns the powers' exponents, [4][16 rows], and [128][16 rows][2].
+  // F16 (and BF16) as whole numbers of 14 bits, a power of two for every 128 columns, by inputs of
+  // 13: for every 256 columns the powers' exponents, [2][16 rows], padded, and [128][16 rows][2].
   kF16Words,
   // A scale (and a minimum) as float for every 32 columns, by inputs in groups of 32.
   kGroups4,      // code - 8
@@ -153,7 +153,7 @@ inline constexpr PackingInfo kPackings[] = {
      ScaleForm::kNone},
     {Packing::kF8Pairs, "f8pairs", ActivationLayout::kBF16, 8, 0, nullptr, 128, 4 * kPanelRows,
      ScaleForm::kNone},
-    {Packing::kF16Words, "f16words", ActivationLayout::kI16G64, 16, 0, nullptr, 64, kLineBytes,
+    {Packing::kF16Words, "f16words", ActivationLayout::kI16G128, 16, 0, nullptr, 128, kLineBytes,
      ScaleForm::kNone},
     {Packing::kGroups4, "groups4", ActivationLayout::kQ8G32, 4, 8, nullptr, 32, 2 * kPanelRows,
      ScaleForm::kHalves},

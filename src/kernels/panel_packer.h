@@ -88,14 +88,14 @@ struct Bits16 {
 using HalfBits = Bits16<10, 25>;
 using BFloatBits = Bits16<7, 134>;
 
-// kF16Words: the largest of 64 becomes 4096 to 8188, which is exact, and so are all that are not
+// kF16Words: the largest of 128 becomes 4096 to 8188, which is exact, and so are all that are not
 // less than a quarter of it (of bf16 a thirty-second). Where one is no number the exponent is
 // infinity's and codes are zeros: outputs are no numbers then. What no float's exponent scales,
 // bf16 below 2^-114, is zero.
 template <class Bits>
 inline void pack_words(const PanelSource& source, int64_t first_row, int64_t rows,
                        std::byte* panel) {
-  constexpr int64_t kColumns = 64;
+  constexpr int64_t kColumns = 128;
   constexpr uint32_t kOne = 1u << Bits::kMantissa;
   for (int64_t first = 0; first < source.cols; first += kColumns) {
     std::byte* block =

@@ -126,36 +126,39 @@ TEST(Panel, CostsLittleMoreThanTheFile) {
   }
 }
 
-// A row of 256 floats of 16 bits, packed as words.
+// A row of 512 floats of 16 bits, packed as words.
 struct WordsRow {
   WordsRow(Layout layout, const std::vector<uint16_t>& row)
-      : bytes(static_cast<size_t>(panel_shape(Packing::kF16Words, 256).panel), std::byte{0xFF}) {
-    const PanelSource source{layout, reinterpret_cast<const std::byte*>(row.data()), 512, 1, 256};
+      : bytes(static_cast<size_t>(panel_shape(Packing::kF16Words, 512).panel), std::byte{0xFF}) {
+    const PanelSource source{layout, reinterpret_cast<const std::byte*>(row.data()), 1024, 1, 512};
     pack_panels(source, Packing::kF16Words, 0, 1, bytes.data());
   }
   int exponent(int64_t group) const {
-    return std::to_integer<int>(bytes[static_cast<size_t>(group * kPanelRows)]);
+    return std::to_integer<int>(block(group * 128)[group % 2 * kPanelRows]);
   }
   int code(int64_t col) const {
     int16_t value;
-    std::memcpy(&value, bytes.data() + kLineBytes + col / 2 * kLineBytes + col % 2 * 2, 2);
+    std::memcpy(&value, block(col) + kLineBytes + col % 256 / 2 * kLineBytes + col % 2 * 2, 2);
     return value;
+  }
+  const std::byte* block(int64_t col) const {
+    return bytes.data() + col / 256 * panel_shape(Packing::kF16Words, 512).block;
   }
   std::vector<std::byte> bytes;
 };
 
-// Of 64 columns each: powers of two, one weight among zeros, the smallest, and an infinity.
+// Of 128 columns each: powers of two, one weight among zeros, the smallest, and an infinity.
 TEST(Panel, HalvesAreWholeNumbersOfTheirLargest) {
   constexpr uint16_t kOne = 0x3C00;
   constexpr uint16_t kInfinity = 0x7C00;
-  std::vector<uint16_t> row(256);
+  std::vector<uint16_t> row(512);
   row[0] = kOne;
   row[1] = 0xBBFF;             // just above -1
   row[2] = kOne - 13 * 0x400;  // 2^-13, half of the last place
   row[3] = kOne - 14 * 0x400;
-  row[64] = 0x7BFF;  // the largest half
-  row[128] = 1;
-  row[193] = kInfinity;
+  row[128] = 0x7BFF;  // the largest half
+  row[256] = 1;
+  row[385] = kInfinity;
   const WordsRow packed(Layout::kF16, row);
   EXPECT_EQ(packed.exponent(0), 127 - 12);
   EXPECT_EQ(packed.code(0), 4096);
@@ -163,24 +166,24 @@ TEST(Panel, HalvesAreWholeNumbersOfTheirLargest) {
   EXPECT_EQ(packed.code(2), 1);
   EXPECT_EQ(packed.code(3), 0);
   EXPECT_EQ(packed.exponent(1), 127 + 15 - 12);
-  EXPECT_EQ(packed.code(64), 8188);
+  EXPECT_EQ(packed.code(128), 8188);
   EXPECT_EQ(packed.exponent(2), 127 - 26);
-  EXPECT_EQ(packed.code(128), 4);
+  EXPECT_EQ(packed.code(256), 4);
   EXPECT_EQ(packed.exponent(3), 255);
-  EXPECT_EQ(packed.code(193), 0);
+  EXPECT_EQ(packed.code(385), 0);
 }
 
 // The same of bf16, whose exponents go further down than those of the scales.
 TEST(Panel, BFloatsAreWholeNumbersOfTheirLargest) {
   constexpr uint16_t kOne = 0x3F80;
-  std::vector<uint16_t> row(256);
+  std::vector<uint16_t> row(512);
   row[0] = 0xBFFF;             // -(2 - 2^-7)
   row[1] = kOne - 5 * 0x80;    // 2^-5, exact
   row[2] = kOne - 13 * 0x80;   // half of the last place
   row[3] = kOne - 100 * 0x80;  // nothing
-  row[64] = 0x7F7F;            // the largest
-  row[128] = 0x0640;           // 1.5 * 2^-115
-  row[193] = 0x7FC0;           // no number
+  row[128] = 0x7F7F;           // the largest
+  row[256] = 0x0640;           // 1.5 * 2^-115
+  row[385] = 0x7FC0;           // no number
   const WordsRow packed(Layout::kBF16, row);
   EXPECT_EQ(packed.exponent(0), 127 - 12);
   EXPECT_EQ(packed.code(0), -8160);
@@ -188,11 +191,11 @@ TEST(Panel, BFloatsAreWholeNumbersOfTheirLargest) {
   EXPECT_EQ(packed.code(2), 1);
   EXPECT_EQ(packed.code(3), 0);
   EXPECT_EQ(packed.exponent(1), 254 - 12);
-  EXPECT_EQ(packed.code(64), 8160);
+  EXPECT_EQ(packed.code(128), 8160);
   EXPECT_EQ(packed.exponent(2), 0);
-  EXPECT_EQ(packed.code(128), 0);
+  EXPECT_EQ(packed.code(256), 0);
   EXPECT_EQ(packed.exponent(3), 255);
-  EXPECT_EQ(packed.code(193), 0);
+  EXPECT_EQ(packed.code(385), 0);
 }
 
 TEST(Panel, NarrowRowsStayAsTheyAre) {

@@ -100,7 +100,7 @@ inline float bound(const Problem& problem, int64_t token, int64_t row,
   double quantized = 0;
   const bool is_plain =
       activation == ActivationLayout::kF32 || activation == ActivationLayout::kBF16;
-  const bool is_words = activation == ActivationLayout::kI16G64;
+  const bool is_words = activation == ActivationLayout::kI16G128;
   const int64_t group = is_plain ? problem.cols : activation_group(activation);
   for (int64_t first = 0; first < problem.cols; first += group) {
     float largest = 0;
@@ -116,7 +116,7 @@ inline float bound(const Problem& problem, int64_t token, int64_t row,
       inputs += static_cast<double>(x);
       magnitude += static_cast<double>(w) * static_cast<double>(x);
     }
-    const double most = is_words ? kMostOfI16G64 : 127;
+    const double most = is_words ? kMostOfI16G128 : 127;
     if (!is_plain) quantized += weights * static_cast<double>(largest) / most * 0.5001;
     // Half of the last of 14 bits of the weights too.
     if (is_words) quantized += inputs * static_cast<double>(heaviest) * 0x1.01p-13;

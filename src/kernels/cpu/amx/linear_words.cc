@@ -12,16 +12,17 @@
 namespace ingot::cpu {
 namespace {
 
-constexpr int64_t kParts = 4;  // of 64 columns in a block
+constexpr int64_t kGroups = 2;  // of a block
+constexpr int64_t kParts = 2;   // of 64 columns in a group
 
 // 256 columns of a panel: lines of 16 rows by 4 columns.
 struct alignas(64) Weights {
   __m512i high[64];
   __m512i low[64];
-  __m512 scales[kParts];
+  __m512 scales[kGroups];
 };
 
-// Sums of sixteen tokens by 16 rows by 64 columns.
+// Sums of sixteen tokens by 16 rows by 128 columns.
 struct alignas(64) Products {
   int32_t high[16][16];
   int32_t mixed[16][16];
@@ -30,31 +31,34 @@ struct alignas(64) Products {
 
 struct Unit {
   const Weights* weights;
-  const I16G64Tile* x;
+  const I16G128Tile* x;
   float (*sums)[16];
 };
 
-inline void multiply(const Unit& unit, int64_t part, Products& products) {
+inline void multiply(const Unit& unit, int64_t group, Products& products) {
   settle_memory();
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
-  _tile_loadd(4, unit.x->high[part], 64);
-  _tile_loadd(6, unit.weights->high + part * 16, 64);
-  _tile_dpbssd(0, 4, 6);
-  _tile_loadd(5, unit.x->low[part], 64);
-  _tile_dpbssd(1, 5, 6);
-  _tile_loadd(7, unit.weights->low + part * 16, 64);
-  _tile_dpbssd(2, 5, 7);
-  _tile_dpbssd(1, 4, 7);
+#pragma GCC unroll 2
+  for (int64_t part = group * kParts; part < (group + 1) * kParts; ++part) {
+    _tile_loadd(4, unit.x->high[part], 64);
+    _tile_loadd(6, unit.weights->high + part * 16, 64);
+    _tile_dpbssd(0, 4, 6);
+    _tile_loadd(5, unit.x->low[part], 64);
+    _tile_dpbssd(1, 5, 6);
+    _tile_loadd(7, unit.weights->low + part * 16, 64);
+    _tile_dpbssd(2, 5, 7);
+    _tile_dpbssd(1, 4, 7);
+  }
   _tile_stored(0, products.high, 64);
   _tile_stored(2, products.low, 64);
   _tile_stored(1, products.mixed, 64);
   settle_memory();
 }
 
-inline void add(const Unit& unit, int64_t part, const Products& products, __m512 (&sums)[16]) {
-  const __m512 scale = unit.weights->scales[part];
+inline void add(const Unit& unit, int64_t group, const Products& products, __m512 (&sums)[16]) {
+  const __m512 scale = unit.weights->scales[group];
 #pragma GCC unroll 16
   for (int64_t t = 0; t < 16; ++t) {
     // ((high << 7) + mixed << 7) + low
@@ -62,7 +66,7 @@ inline void add(const Unit& unit, int64_t part, const Products& products, __m512
     total = _mm512_add_epi32(total, _mm512_load_si512(products.mixed[t]));
     total = _mm512_add_epi32(_mm512_slli_epi32(total, 7), _mm512_load_si512(products.low[t]));
     sums[t] = _mm512_fmadd_ps(_mm512_mul_ps(scale, _mm512_cvtepi32_ps(total)),
-                              _mm512_set1_ps(unit.x->scales[part][t]), sums[t]);
+                              _mm512_set1_ps(unit.x->scales[group][t]), sums[t]);
   }
 }
 
@@ -80,7 +84,7 @@ inline __m512i bytes_of_words(__m512i first, __m512i second) {
 }
 
 struct WordsWalk {
-  using Input = I16G64Tile;
+  using Input = I16G128Tile;
   static constexpr int64_t kBytes = kLine + 128 * kLine;  // of a block
 
   Weights weights[2];
@@ -89,9 +93,9 @@ struct WordsWalk {
   void fill(const std::byte* panel, int64_t p, int64_t block) {
     const std::byte* at = panel + block * kBytes;
     Weights& out = weights[p];
-    for (int64_t part = 0; part < kParts; ++part) {
-      const __m128i exponents = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + part * 16));
-      out.scales[part] =
+    for (int64_t group = 0; group < kGroups; ++group) {
+      const __m128i exponents = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + group * 16));
+      out.scales[group] =
           _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu8_epi32(exponents), 23));
     }
     at += kLine;
@@ -102,10 +106,10 @@ struct WordsWalk {
       out.low[i] = _mm512_and_si512(bytes_of_words(first, second), every_byte(127));
     }
   }
-  Unit unit_at(int64_t i, int64_t panels, const I16G64Tile* x, int64_t stride, GroupSums* sums) {
+  Unit unit_at(int64_t i, int64_t panels, const I16G128Tile* x, int64_t stride, GroupSums* sums) {
     return {&weights[i % panels], x + i / panels * stride, sums[i / panels].values[i % panels]};
   }
-  void pass(int64_t panels, const I16G64Tile* x, int64_t stride, int64_t groups, GroupSums* sums) {
+  void pass(int64_t panels, const I16G128Tile* x, int64_t stride, int64_t groups, GroupSums* sums) {
     const int64_t units = groups * panels;
     Unit unit = unit_at(0, panels, x, stride, sums);
     multiply(unit, 0, products[0]);
@@ -116,10 +120,11 @@ struct WordsWalk {
 #pragma GCC unroll 16
       for (int64_t t = 0; t < 16; ++t)
         totals[t] = _mm512_load_ps(unit.sums[t]);
-#pragma GCC unroll 4
-      for (int64_t part = 0; part < kParts; ++part) {
-        multiply(part + 1 < kParts ? unit : next, (part + 1) % kParts, products[(part + 1) % 2]);
-        add(unit, part, products[part % 2], totals);
+#pragma GCC unroll 2
+      for (int64_t group = 0; group < kGroups; ++group) {
+        multiply(group + 1 < kGroups ? unit : next, (group + 1) % kGroups,
+                 products[(group + 1) % 2]);
+        add(unit, group, products[group % 2], totals);
       }
 #pragma GCC unroll 16
       for (int64_t t = 0; t < 16; ++t)

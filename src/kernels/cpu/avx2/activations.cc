@@ -14,7 +14,7 @@ struct CodeRange {  // as in the reference
   float smallest;  // of what has a scale
 };
 constexpr CodeRange kInt8{127.0F, 0x1p-120F};
-constexpr CodeRange kInt13{kMostOfI16G64, 0x1p-115F};
+constexpr CodeRange kInt13{kMostOfI16G128, 0x1p-115F};
 constexpr int32_t kInfinityBits = 0x7F800000;
 
 struct GroupScale {
@@ -68,18 +68,34 @@ int32_t sum_of_8(__m256i lanes) {
   return sum_of_4(_mm_add_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1)));
 }
 
-// 64 codes of 13 bits.
-void pack_words(const float* x, I16G64& block, int64_t group) {
-  const GroupScale scale = scale_of(x, 8, kInt13);
-  const __m256 inverse = _mm256_set1_ps(scale.inverse);
+// 128 codes in order; returns the sum of their magnitudes.
+int32_t words_of_128(const float* x, float scale, int16_t* out) {
+  const __m256 inverse = _mm256_set1_ps(scale);
+  __m256i sizes = _mm256_setzero_si256();
+  for (int64_t i = 0; i < 128; i += 16) {
+    __m256i codes = _mm256_packs_epi32(codes_of_8(x + i, inverse), codes_of_8(x + i + 8, inverse));
+    codes = _mm256_permute4x64_epi64(codes, 0xD8);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), codes);
+    sizes =
+        _mm256_add_epi32(sizes, _mm256_madd_epi16(_mm256_abs_epi16(codes), _mm256_set1_epi16(1)));
+  }
+  return sum_of_8(sizes);
+}
+
+// 128 codes of 13 bits.
+void pack_words(const float* x, I16G128& block, int64_t group) {
+  int16_t* out = block.codes + group * 128;
+  GroupScale scale = scale_of(x, 16, kInt13);
+  if (!scale.is_usable) {
+    __builtin_memset(out, 0, 128 * sizeof(*out));
+  } else if (const int32_t sizes = words_of_128(x, scale.inverse, out); sizes > kMostSumOfI16G128) {
+    const int most = kMostOfI16G128 * kUsedSumOfI16G128 / sizes;
+    scale = scale_of(x, 16, {static_cast<float>(most), kInt13.smallest});
+    words_of_128(x, scale.inverse, out);
+  }
   __m256i crossed = _mm256_setzero_si256();
-  for (int64_t i = 0; i < 64; i += 16) {
-    __m256i codes = _mm256_setzero_si256();
-    if (scale.is_usable) {
-      codes = _mm256_packs_epi32(codes_of_8(x + i, inverse), codes_of_8(x + i + 8, inverse));
-      codes = _mm256_permute4x64_epi64(codes, 0xD8);
-    }
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(block.codes + group * 64 + i), codes);
+  for (int64_t i = 0; i < 128; i += 16) {
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(out + i));
     // Neighbours of two words change places, so each product is there twice.
     crossed =
         _mm256_add_epi32(crossed, _mm256_madd_epi16(codes, _mm256_shuffle_epi32(codes, 0xB1)));
@@ -115,13 +131,13 @@ void pack_q8g32_avx2(const PackArgs& args, int64_t begin, int64_t end) {
   }
 }
 
-void pack_i16g64_avx2(const PackArgs& args, int64_t begin, int64_t end) {
+void pack_i16g128_avx2(const PackArgs& args, int64_t begin, int64_t end) {
   for (int64_t token = begin; token < end; ++token) {
     const float* x = args.x + token * args.cols;
-    auto* block = reinterpret_cast<I16G64*>(args.out) + token * (args.cols / kPackedColumns);
+    auto* block = reinterpret_cast<I16G128*>(args.out) + token * (args.cols / kPackedColumns);
     for (int64_t col = 0; col < args.cols; col += kPackedColumns, ++block) {
-      for (int64_t group = 0; group < 4; ++group)
-        pack_words(x + col + group * 64, *block, group);
+      for (int64_t group = 0; group < 2; ++group)
+        pack_words(x + col + group * 128, *block, group);
     }
   }
 }

@@ -11,9 +11,9 @@ namespace ingot::cpu {
 namespace {
 
 struct WordsCore {
-  using Input = I16G64;
-  static constexpr int64_t kGroups = 4;  // of a block
-  static constexpr int64_t kPairs = 32;  // of a group
+  using Input = I16G128;
+  static constexpr int64_t kGroups = 2;  // of a block
+  static constexpr int64_t kPairs = 64;  // of a group
   static constexpr int64_t kGroupBytes = kPairs * kLine;
   static constexpr int64_t kPanelBlockBytes = kLine + kGroups * kGroupBytes;  // scales first
 
@@ -29,7 +29,7 @@ struct WordsCore {
 
   // The sums of a group's products, of the halves [First, Last) of the rows.
   template <int64_t First, int64_t Last, int64_t Tokens>
-  [[gnu::always_inline]] static void multiply(const std::byte* codes, const I16G64* x,
+  [[gnu::always_inline]] static void multiply(const std::byte* codes, const I16G128* x,
                                               int64_t stride, int64_t group,
                                               __m256i (&sums)[2][Tokens]) {
     const int16_t* in[Tokens];
@@ -67,7 +67,7 @@ struct WordsCore {
   // One block of the halves [First, Last) of the rows.
   template <int64_t First, int64_t Last, int64_t Tokens>
   [[gnu::always_inline]] static void add_halves(const std::byte* block, bool needs_prefetch,
-                                                const I16G64* x, int64_t stride,
+                                                const I16G128* x, int64_t stride,
                                                 __m256 (&totals)[2][Tokens]) {
     for (int64_t group = 0; group < kGroups; ++group) {
       if constexpr (First == 0) {
@@ -89,7 +89,7 @@ struct WordsCore {
 
   template <int64_t Tokens>
   [[gnu::noinline]] static void direct(const std::byte* panel, const LinearArgs& args,
-                                       const I16G64* x, int64_t stride, float* out) {
+                                       const I16G128* x, int64_t stride, float* out) {
     __m256 totals[2][Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
@@ -120,7 +120,7 @@ struct WordsCore {
 
   // Out of line, for the registers' sake.
   template <int64_t Tokens>
-  [[gnu::noinline]] static void add(const Tile& tile, const LinearArgs&, int64_t, const I16G64* x,
+  [[gnu::noinline]] static void add(const Tile& tile, const LinearArgs&, int64_t, const I16G128* x,
                                     int64_t stride, float* sums) {
     for (int64_t group = 0; group < kGroups; ++group) {
       __m256i products[2][Tokens];

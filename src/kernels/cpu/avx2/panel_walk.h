@@ -25,7 +25,6 @@ inline constexpr int64_t kDirectTokens =
 inline constexpr int64_t kTileTokens = tile_tokens(4);  // that share the loads of a tile
 inline constexpr int64_t kTilePanels = 2;               // by which a token passes while it is in L1
 inline constexpr int64_t kBlockTokens = 192;            // that pass over one tile
-inline constexpr int64_t kBlockBytes = int64_t{256} << 10;  // of inputs, to stay in L2
 inline constexpr int64_t kTokenSums = kTilePanels * 16;
 inline constexpr int64_t kTileSums = kBlockTokens * kTokenSums;
 // Whose sums wait in L2 while columns pass in pieces: in y their lines would lie a row apart, meet
@@ -125,7 +124,8 @@ void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t
     const int64_t left = args.tokens - token;
     const int64_t tokens = left < kBlockTokens ? left : kBlockTokens;
     const int64_t block_bytes = tokens * static_cast<int64_t>(sizeof(typename Core::Input));
-    const int64_t pieces = (stride * block_bytes + kBlockBytes - 1) / kBlockBytes;
+    const int64_t kept_bytes = args.l2_bytes / 2;
+    const int64_t pieces = (stride * block_bytes + kept_bytes - 1) / kept_bytes;
     const int64_t rows = (pieces == 1 ? 1 : kPieceTiles) * kTokenSums;
     for (int64_t row = begin; row < end; row += rows) {
       const int64_t row_end = end - row < rows ? end : row + rows;

@@ -90,42 +90,61 @@ void pack_block(const float* x, Q8G256& block) {
                    _mm256_cvtepi32_epi16(_mm256_madd_epi16(sums, _mm256_set1_epi16(1))));
 }
 
-// 64 codes of 13 bits.
-void pack_words(const float* x, I16G64& block, int64_t group) {
-  __m512 values[4];
-#pragma GCC unroll 4
-  for (int64_t i = 0; i < 4; ++i)
+// 128 codes in order; returns the sum of their magnitudes.
+int32_t words_of_128(const __m512 (&values)[8], float scale, int16_t* out) {
+  const __m512 inverse = _mm512_set1_ps(scale);
+  __m512i sizes = _mm512_setzero_si512();
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < 8; ++i) {
+    const __m512i words = _mm512_cvtps_epi32(_mm512_mul_ps(values[i], inverse));
+    sizes = _mm512_add_epi32(sizes, _mm512_abs_epi32(words));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i * 16), _mm512_cvtepi32_epi16(words));
+  }
+  return _mm512_reduce_add_epi32(sizes);
+}
+
+// 128 codes of 13 bits.
+void pack_words(const float* x, I16G128& block, int64_t group) {
+  __m512 values[8];
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < 8; ++i)
     values[i] = _mm512_loadu_ps(x + i * 16);
+  int16_t* out = block.codes + group * 128;
   const int32_t bits = largest_bits(values);
   const float largest = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(bits)));
-  const bool is_finite = bits < kInfinityBits;
-  const bool is_usable = is_finite && largest >= kSmallestOf13;
-  const __m512 inverse = _mm512_set1_ps(is_usable ? kMostOfI16G64 / largest : 0.0F);
-  __m256i crossed = _mm256_setzero_si256();
+  if (bits >= kInfinityBits || largest < kSmallestOf13) {
+    __builtin_memset(out, 0, 128 * sizeof(*out));
+    block.scales[group] = bits >= kInfinityBits ? __builtin_nanf("") : 0.0F;
+    block.crossed[group] = 0;
+    return;
+  }
+  float most = kMostOfI16G128;
+  const int32_t sizes = words_of_128(values, most / largest, out);
+  if (sizes > kMostSumOfI16G128) {
+    most = static_cast<float>(kMostOfI16G128 * kUsedSumOfI16G128 / sizes);
+    words_of_128(values, most / largest, out);
+  }
+  block.scales[group] = largest / most;
+  __m512i crossed = _mm512_setzero_si512();
 #pragma GCC unroll 4
   for (int64_t i = 0; i < 4; ++i) {
-    const __m512i words = _mm512_cvtps_epi32(_mm512_mul_ps(values[i], inverse));
-    const __m256i codes = is_finite ? _mm512_cvtepi32_epi16(words) : _mm256_setzero_si256();
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(block.codes + group * 64 + i * 16), codes);
+    const __m512i codes = _mm512_loadu_si512(out + i * 32);
     // Neighbours of two words change places, so each product is there twice.
-    crossed = _mm256_add_epi32(crossed,
-                               _mm256_madd_epi16(codes, _mm256_shuffle_epi32(codes, 0xB1)));
+    crossed = _mm512_add_epi32(
+        crossed, _mm512_madd_epi16(codes, _mm512_shuffle_epi32(codes, _MM_PERM_CDAB)));
   }
-  block.crossed[group] = _mm512_reduce_add_epi32(_mm512_zextsi256_si512(crossed)) / 2;
-  block.scales[group] = !is_finite  ? __builtin_nanf("")
-                        : is_usable ? largest / kMostOfI16G64
-                                    : 0.0F;
+  block.crossed[group] = _mm512_reduce_add_epi32(crossed) / 2;
 }
 
 }  // namespace
 
-void pack_i16g64_avx512(const PackArgs& args, int64_t begin, int64_t end) {
+void pack_i16g128_avx512(const PackArgs& args, int64_t begin, int64_t end) {
   for (int64_t token = begin; token < end; ++token) {
     const float* x = args.x + token * args.cols;
-    auto* block = reinterpret_cast<I16G64*>(args.out) + token * (args.cols / kPackedColumns);
+    auto* block = reinterpret_cast<I16G128*>(args.out) + token * (args.cols / kPackedColumns);
     for (int64_t col = 0; col < args.cols; col += kPackedColumns, ++block) {
-      for (int64_t group = 0; group < 4; ++group)
-        pack_words(x + col + group * 64, *block, group);
+      for (int64_t group = 0; group < 2; ++group)
+        pack_words(x + col + group * 128, *block, group);
     }
   }
 }

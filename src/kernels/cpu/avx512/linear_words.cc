@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // F16 as whole numbers by inputs of 13 bits, two columns in one dot product: twice the multiplies
-// of float FMA, and inputs rounded less than to bf16. For 64 columns of 16 rows 32 dot instructions
-// and two multiplies. Nothing is unpacked: a tile is where the panel's codes lie. Show it with
-// `ingot bench kernels f16words`.
+// of float FMA, and inputs rounded less than to bf16. For 128 columns of 16 rows 64 dot
+// instructions and two multiplies. Nothing is unpacked: a tile is where the panel's codes lie. Show
+// it with `ingot bench kernels f16words`.
 //
 // Many tokens take half as many dots, by Winograd's inner product (1968):
 //   w0 x0 + w2 x2 = (w0 + x2) (w2 + x0) - w0 w2 - x0 x2
@@ -16,13 +16,13 @@ namespace ingot::cpu {
 namespace {
 
 struct WordsCore {
-  using Input = I16G64;
+  using Input = I16G128;
   static constexpr int64_t kPassTokens = tile_tokens(4);  // six would not fit the registers
   static constexpr int64_t kFewTokens = 16;
   static constexpr int64_t kScaleBytes = kLine;
   static constexpr int64_t kRunBytes = 16 * kLine;  // of 32 columns
-  static constexpr int64_t kGroups = 4;             // of a block
-  static constexpr int64_t kPairs = 32;             // of a group
+  static constexpr int64_t kGroups = 2;             // of a block
+  static constexpr int64_t kPairs = 64;             // of a group
 
   struct Tile {
     const std::byte* codes;
@@ -37,7 +37,7 @@ struct WordsCore {
 
   // The sums of a group's products.
   template <int64_t Panels, int64_t Tokens>
-  static void multiply(const std::byte* const (&codes)[Panels], const I16G64* x, int64_t stride,
+  static void multiply(const std::byte* const (&codes)[Panels], const I16G128* x, int64_t stride,
                        int64_t group, __m512i (&sums)[Panels][Tokens]) {
     // Few sums would wait for themselves: two chains each.
     constexpr int64_t kChains = Panels * Tokens < 4 ? 2 : 1;
@@ -76,7 +76,7 @@ struct WordsCore {
   }
   // The same for many tokens.
   template <int64_t Panels, int64_t Tokens>
-  static void multiply_crossed(const Tile* tiles, const I16G64* x, int64_t stride, int64_t group,
+  static void multiply_crossed(const Tile* tiles, const I16G128* x, int64_t stride, int64_t group,
                                __m512i (&sums)[Panels][Tokens]) {
 #pragma GCC unroll 2
     for (int64_t p = 0; p < Panels; ++p)
@@ -111,7 +111,7 @@ struct WordsCore {
   }
 
   template <int64_t Tokens>
-  static void direct(const std::byte* panel, const LinearArgs& args, const I16G64* x,
+  static void direct(const std::byte* panel, const LinearArgs& args, const I16G128* x,
                      int64_t stride, float* out) {
     __m512 totals[Tokens];
     for (int64_t t = 0; t < Tokens; ++t)
@@ -120,7 +120,7 @@ struct WordsCore {
       for (int64_t group = 0; group < kGroups; ++group) {
         __m512i sums[1][Tokens];
         if (args.needs_prefetch)
-          prefetch_run<Tokens>(panel + group * 2 * kRunBytes, 2 * kRunBytes, true);
+          prefetch_run<Tokens>(panel + group * 4 * kRunBytes, 4 * kRunBytes, true);
         multiply<1, Tokens>({panel + kScaleBytes}, x, stride, group, sums);
         const __m512 scale = scale_of(panel, group);
 #pragma GCC unroll 8
@@ -152,9 +152,9 @@ struct WordsCore {
   }
 
   template <int64_t Panels, int64_t Tokens>
-  static void add(const Tile* tiles, const LinearArgs&, int64_t, const I16G64* x, int64_t stride,
+  static void add(const Tile* tiles, const LinearArgs&, int64_t, const I16G128* x, int64_t stride,
                   float* sums) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int64_t group = 0; group < kGroups; ++group) {
       __m512i products[Panels][Tokens];
       multiply_crossed<Panels, Tokens>(tiles, x, stride, group, products);

@@ -24,9 +24,8 @@ namespace {
 inline constexpr int64_t kDirectTokens = tile_tokens(8);  // at most at a time
 inline constexpr int64_t kTileTokens = tile_tokens(6);    // that share the loads of a tile
 inline constexpr int64_t kTilePanels = 2;
-inline constexpr int64_t kBlockTokens = 192;                // that pass over one tile
-inline constexpr int64_t kBlockBytes = int64_t{512} << 10;  // of inputs, to stay in L2
-inline constexpr int64_t kTokensAhead = 8;                  // that inputs are asked for
+inline constexpr int64_t kBlockTokens = 192;  // that pass over one tile
+inline constexpr int64_t kTokensAhead = 8;    // that inputs are asked for
 inline constexpr int64_t kTokenSums = kTilePanels * 16;
 inline constexpr int64_t kTileSums = kBlockTokens * kTokenSums;
 // Whose sums wait in L2 while columns pass in pieces: in y their lines would lie a row apart, meet
@@ -169,11 +168,12 @@ template <class Core>
 void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
   constexpr int64_t kBytes = sizeof(typename Core::Input);
   constexpr int64_t kPassTokens = Core::kPassTokens;
-  int64_t most_tokens = kBlockBytes / (stride * kBytes) / kPassTokens * kPassTokens;
+  const int64_t kept_bytes = args.l2_bytes / 2;
+  int64_t most_tokens = kept_bytes / (stride * kBytes) / kPassTokens * kPassTokens;
   int64_t pieces = 1;
   if (most_tokens < kBlockTokens / 2) {
     most_tokens = kBlockTokens;
-    pieces = (stride * kBytes * kBlockTokens + kBlockBytes - 1) / kBlockBytes;
+    pieces = (stride * kBytes * kBlockTokens + kept_bytes - 1) / kept_bytes;
   }
   if (most_tokens > kBlockTokens) most_tokens = kBlockTokens;
   // Even shares: a few tokens left over would pay for tiles of their own.

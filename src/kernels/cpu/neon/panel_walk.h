@@ -18,10 +18,9 @@
 namespace ingot::cpu {
 namespace {
 
-inline constexpr int64_t kTileTokens = 4;                   // that share the loads of a tile
-inline constexpr int64_t kDirectTokens = 4;                 // at most; above it a tile pays
-inline constexpr int64_t kBlockTokens = 192;                // that pass over one tile
-inline constexpr int64_t kInputBytes = int64_t{256} << 10;  // of inputs, to stay in L2
+inline constexpr int64_t kTileTokens = 4;     // that share the loads of a tile
+inline constexpr int64_t kDirectTokens = 4;   // at most; above it a tile pays
+inline constexpr int64_t kBlockTokens = 192;  // that pass over one tile
 
 // Calls function.operator()<N>() for N = count, 1 <= count <= Most.
 template <int64_t Most, class Function>
@@ -74,7 +73,7 @@ template <class Core>
 void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride) {
   const auto* x = reinterpret_cast<const typename Core::Input*>(args.x);
   const int64_t row_bytes = stride * static_cast<int64_t>(sizeof(typename Core::Input));
-  int64_t block_tokens = kInputBytes / row_bytes / kTileTokens * kTileTokens;
+  int64_t block_tokens = args.l2_bytes / 2 / row_bytes / kTileTokens * kTileTokens;  // in L2
   if (block_tokens < 4 * kTileTokens) block_tokens = 4 * kTileTokens;
   if (block_tokens > kBlockTokens) block_tokens = kBlockTokens;
   float sums[kBlockTokens * 16];
