@@ -14,6 +14,7 @@
 
 #include "kernels/cpu/avx2/codes.h"
 #include "kernels/cpu/avx2/vectors.h"
+#include "kernels/cpu/inputs_ahead.h"
 #include "kernels/cpu/tile_tokens.h"
 #include "kernels/linear.h"
 
@@ -77,16 +78,19 @@ void linear_direct(const LinearArgs& args, int64_t begin, int64_t end, int64_t s
   });
 }
 
-// A block of 256 columns by some tokens; sums [tokens][kTilePanels][16].
+// A block of 256 columns by some tokens; sums [tokens][kTilePanels][16]. `are_new`: the inputs are
+// not in L2.
 template <class Core>
 void add_block(const typename Core::Tile (&tiles)[kTilePanels], int64_t panels,
                const LinearArgs& args, int64_t block, const typename Core::Input* x, int64_t stride,
-               int64_t tokens, float* sums) {
+               int64_t tokens, bool are_new, float* sums) {
   int64_t t = 0;
-  for (; t + kTileTokens <= tokens; t += kTileTokens)
+  for (; t + kTileTokens <= tokens; t += kTileTokens) {
+    if (are_new) ask_for_inputs(x + t * stride, stride, kTileTokens);
     for (int64_t p = 0; p < panels; ++p)
       Core::template add<kTileTokens>(tiles[p], args, block, x + t * stride, stride,
                                       sums + t * kTokenSums + p * 16);
+  }
   if (t == tokens) return;
   with_count<kTileTokens - 1>(tokens - t, [&]<int64_t Tokens>() {
     for (int64_t p = 0; p < panels; ++p)
@@ -98,7 +102,7 @@ void add_block(const typename Core::Tile (&tiles)[kTilePanels], int64_t panels,
 // Some tokens by columns [first, last) of blocks, by some rows; sums [tiles of rows][kTileSums].
 template <class Core>
 void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t stride, int64_t token,
-                 int64_t tokens, int64_t first, int64_t last, float* sums) {
+                 int64_t tokens, int64_t first, int64_t last, bool are_new, float* sums) {
   const auto* x = reinterpret_cast<const typename Core::Input*>(args.x) + token * stride;
   typename Core::Tile tiles[kTilePanels];
   for (int64_t row = begin; row < end; row += kTokenSums, sums += kTileSums) {
@@ -109,7 +113,8 @@ void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t str
     for (int64_t block = first; block < last; ++block) {
       for (int64_t p = 0; p < panels; ++p)
         Core::fill(panel + p * args.weight_stride, args, block, tiles[p]);
-      add_block<Core>(tiles, panels, args, block, x + block, stride, tokens, sums);
+      add_block<Core>(tiles, panels, args, block, x + block, stride, tokens,
+                      are_new && row == begin, sums);
     }
     for (int64_t t = 0; t < tokens && last == stride; ++t)
       for (int64_t p = 0; p < panels; ++p)
@@ -131,7 +136,7 @@ void linear_by_tiles(const LinearArgs& args, int64_t begin, int64_t end, int64_t
       const int64_t row_end = end - row < rows ? end : row + rows;
       for (int64_t i = 0; i < pieces; ++i)
         add_columns<Core>(args, row, row_end, stride, token, tokens, stride * i / pieces,
-                          stride * (i + 1) / pieces, sums);
+                          stride * (i + 1) / pieces, pieces > 1 || row == begin, sums);
     }
   }
 }

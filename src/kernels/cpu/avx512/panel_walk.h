@@ -15,6 +15,7 @@
 #pragma once
 
 #include "kernels/cpu/avx512/codes.h"
+#include "kernels/cpu/inputs_ahead.h"
 #include "kernels/cpu/tile_tokens.h"
 #include "kernels/linear.h"
 
@@ -25,7 +26,6 @@ inline constexpr int64_t kDirectTokens = tile_tokens(8);  // at most at a time
 inline constexpr int64_t kTileTokens = tile_tokens(6);    // that share the loads of a tile
 inline constexpr int64_t kTilePanels = 2;
 inline constexpr int64_t kBlockTokens = 192;  // that pass over one tile
-inline constexpr int64_t kTokensAhead = 8;    // that inputs are asked for
 inline constexpr int64_t kTokenSums = kTilePanels * 16;
 inline constexpr int64_t kTileSums = kBlockTokens * kTokenSums;
 // Whose sums wait in L2 while columns pass in pieces: in y their lines would lie a row apart, meet
@@ -111,16 +111,6 @@ template <class Core>
     _mm_prefetch(reinterpret_cast<const char*>(panel + block * kBytes + i), _MM_HINT_T1);
 }
 
-// The same of inputs that no rows have passed by yet: their tokens lie a row apart, which is no
-// stream either. Alone it is worth a fifth of the time of 32 wide rows.
-template <class Core>
-[[gnu::always_inline]] inline void prefetch_inputs(const typename Core::Input* x, int64_t stride,
-                                                   int64_t tokens) {
-  for (int64_t t = 0; t < tokens; ++t)
-    for (size_t i = 0; i < sizeof(*x); i += kLine)
-      _mm_prefetch(reinterpret_cast<const char*>(x + t * stride) + i, _MM_HINT_T1);
-}
-
 // Some tokens by columns [first, last) of blocks, by some rows; sums [tiles of rows][kTileSums].
 // `are_new`: the inputs are not in L2.
 template <class Core>
@@ -140,8 +130,7 @@ void add_columns(const LinearArgs& args, int64_t begin, int64_t end, int64_t str
                              is_last ? first : block + 1);
       // In passing, not for all tokens at once: so many stores to y would wait for each other.
       const auto start = [&](int64_t from, int64_t count) {
-        if (are_new && row == begin)
-          prefetch_inputs<Core>(x + (from + kTokensAhead) * stride + block, stride, count);
+        if (are_new && row == begin) ask_for_inputs(x + from * stride + block, stride, count);
         if (block > 0) return;
         for (int64_t t = from; t < from + count; ++t)
           for (int64_t p = 0; p < panels; ++p)
