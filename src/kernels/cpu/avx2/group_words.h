@@ -3,7 +3,7 @@
 // inputs as words. For 32 columns of 8 rows 16 multiplies, 16 additions and 3 operations of floats.
 // Levels of eight bits as two planes of nibbles would take as many multiplies of bytes, but their
 // sums of words are to be widened and joined, and an offset comes off them: 42 instructions for
-// these 35 (139 and 157 GOP/s a core of Q8_0). Levels of two bytes take no longer than those of
+// these 35 (140 and 160 GOP/s a core of Q8_0). Levels of two bytes take no longer than those of
 // one.
 #pragma once
 
