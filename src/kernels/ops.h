@@ -4,6 +4,7 @@
 // host has them; a device keeps its copies. Nothing waits: results are there when read() returns.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -97,6 +98,17 @@ struct AttendOp {
   std::span<const float> sinks;         // or empty
 };
 
+// A gated feed-forward layer up to its last product: y = act(W_gate x) * (W_up x).
+struct GatedOp {
+  const Linear* gate;
+  const Linear* up;
+  const Linear* next;  // what will read y
+  Activation activation;
+  float* between;  // [rows, hidden]: holds anything afterwards
+  float* y;        // [rows, hidden]
+  int64_t rows;
+};
+
 // A table of embeddings: a view of the file, or a weight on the device.
 struct EmbeddingTable {
   const TensorView* view;
@@ -137,8 +149,18 @@ class Ops {
   // x += factor * branch, then y = norm(x).
   virtual void add_and_normalize(float* x, const float* branch, float factor, const NormOp& norm,
                                  float* y, int64_t rows, int64_t dim) = 0;
+  // What an op before it made, in a buffer of its own, is for these linears and the host from then
+  // on: a device may write it in the form alone that they read.
   virtual void set_input(InputSlot slot, const float* x, int64_t rows, int64_t cols) = 0;
   virtual void run_linears(InputSlot slot, std::span<const LinearOutput> outputs) = 0;
+  // run_linears() of gate and up, then activate(); a device may do it in one.
+  virtual void run_gated(InputSlot slot, const GatedOp& op) {
+    const int64_t hidden = op.gate->rows();
+    const std::array outputs{LinearOutput{op.gate, op.between, hidden},
+                             LinearOutput{op.up, op.y, hidden}};
+    run_linears(slot, outputs);
+    activate(op.activation, op.between, op.y, op.y, op.rows * hidden);
+  }
   virtual void clamp(float* x, float limit, int64_t count) = 0;
   virtual void rotate(const RotateOp& op) = 0;
   // Stores the step's keys and values, then attends.

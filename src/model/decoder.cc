@@ -404,10 +404,13 @@ Result<bool> Decoder::feed_forward(size_t index, const DenseFfnSpec& spec, float
   float* const up = buffer(Buffer::kUp, spec.hidden);
   if (spec.is_gated) {
     float* const gate = buffer(Buffer::kGate, spec.hidden);
-    const std::array outputs{LinearOutput{&weights.gate.linear, gate, spec.hidden},
-                             LinearOutput{&weights.up.linear, up, spec.hidden}};
-    ops_->run_linears(InputSlot::kBranch, outputs);
-    ops_->activate(spec.activation, gate, up, up, rows_ * spec.hidden);
+    ops_->run_gated(InputSlot::kBranch, {.gate = &weights.gate.linear,
+                                         .up = &weights.up.linear,
+                                         .next = &weights.down.linear,
+                                         .activation = spec.activation,
+                                         .between = gate,
+                                         .y = up,
+                                         .rows = rows_});
   } else {
     const LinearOutput output{&weights.up.linear, up, spec.hidden};
     ops_->run_linears(InputSlot::kBranch, {&output, 1});

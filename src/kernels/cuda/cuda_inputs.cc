@@ -2,6 +2,7 @@
 #include "kernels/cuda/cuda_inputs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "kernels/cuda/hopper.h"
@@ -82,7 +83,10 @@ void Producer::run(Stream stream) {
 }
 
 void Inputs::set(const float* x, int64_t tokens, int64_t cols, const Producer& producer) {
+  const bool is_same = x == x_ && tokens == tokens_ && cols == cols_ && !producer.is_pending();
+  if (std::exchange(is_filled_, false) && is_same) return;
   producer_ = producer;
+  maker_ = {};
   x_ = x;
   tokens_ = tokens;
   cols_ = cols;
@@ -102,6 +106,13 @@ Inputs::Entry& Inputs::entry(InputForm form, const Memory* order, const InputQua
   free->order = order;
   free->quant = quant;
   return *free;
+}
+
+// Only what is asked for by a second form, or by the host, is written in f32: of many tokens that
+// would be a third of what an activation moves.
+bool Producer::can_wait() const {
+  if (kind == Kind::kNorm) return norm.x != norm.y;
+  return kind == Kind::kActivation;
 }
 
 Result<PreparedInput> Inputs::get(InputForm form, const Weight& weight, Stream stream) {
@@ -126,7 +137,7 @@ Status Inputs::make(Entry& entry, Stream stream) {
                             : reinterpret_cast<const int32_t*>(entry.order->data()),
                .cols = cols_,
                .tokens = static_cast<int32_t>(tokens_)};
-  if (!fuses(entry)) flush(stream);
+  if (!producer_.is_pending() || !fuses(entry)) flush(stream);
   const bool holds_codes =
       (entry.form == InputForm::kBytes32 && entry.quant.kind == InputKind::kInt8) ||
       (entry.form == InputForm::kE4m3 && holds_e4m3(entry.quant)) || is_codes(entry.form);
@@ -154,6 +165,13 @@ bool Inputs::fuses(const Entry& entry) const {
 }
 
 void Inputs::pack(const PackedRows& out, const InputRows& in, Stream stream) {
+  if (producer_.can_wait()) {
+    maker_ = producer_;
+    maker_.norm.residual = nullptr;  // is added by then
+    maker_.norm.branch = nullptr;
+    producer_.norm.is_stored = false;
+    producer_.activation.is_stored = false;
+  }
   switch (producer_.kind) {
     case Producer::Kind::kNorm:
       normalize_and_pack(producer_.norm, out, stream);
@@ -213,7 +231,7 @@ Status Inputs::make_bytes(Entry& entry, const InputRows& in, Stream stream) {
   return Status::ok();
 }
 
-Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
+Status Inputs::lay_floats(Entry& entry) {
   const ElementType type = entry.form == InputForm::kF32    ? ElementType::kF32
                            : entry.form == InputForm::kBF16 ? ElementType::kBF16
                                                             : ElementType::kF16;
@@ -221,16 +239,42 @@ Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
   const TokenTiles tiles = tiles_for(entry.form);
   const size_t bytes =
       places(tiles) * static_cast<size_t>(stride) * (type == ElementType::kF32 ? 4 : 2);
+  INGOT_TRY(grow(entry.codes, bytes));
   entry.prepared = {};
-  FloatInput& floats = entry.prepared.floats;
-  floats = {type, nullptr, stride, nullptr, 0, in.tokens, tiles};
+  entry.prepared.floats = {
+      type, entry.codes.data(), stride, nullptr, 0, static_cast<int32_t>(tokens_), tiles};
+  return Status::ok();
+}
+
+Result<Gating> Inputs::let_fill(const float* x, int64_t tokens, int64_t cols, InputForm form,
+                                const Weight& weight) {
+  set(x, tokens, cols);
+  Gating gating{.is_on = true};
+  // Zeros behind the columns are left to the kernels that pack.
+  if (cols % kFloatColumns != 0 || weight.order != nullptr || weight.facts.input.rounds())
+    return gating;
+  Entry& found = entry(form, nullptr, weight.facts.input);
+  INGOT_TRY(lay_floats(found));
+  found.is_used = true;
+  is_filled_ = true;
+  gating.is_bf16 = form == InputForm::kBF16;
+  gating.order = order_of(form);
+  gating.halves = reinterpret_cast<uint16_t*>(found.codes.data());
+  gating.stride = found.prepared.floats.stride;
+  return gating;
+}
+
+Status Inputs::make_floats(Entry& entry, const InputRows& in, Stream stream) {
   if (entry.form == InputForm::kF32 && in.order == nullptr) {  // as they are
-    floats.values = in.x;
-    floats.stride = cols_;
+    entry.prepared = {};
+    entry.prepared.floats = {ElementType::kF32,    in.x, cols_, nullptr, 0, in.tokens,
+                             tiles_for(entry.form)};
     return Status::ok();
   }
-  INGOT_TRY(grow(entry.codes, bytes));
-  floats.values = entry.codes.data();
+  INGOT_TRY(lay_floats(entry));
+  FloatInput& floats = entry.prepared.floats;
+  const ElementType type = floats.type;
+  const int64_t stride = floats.stride;
   if (entry.form == InputForm::kE4m3) {
     floats.spans = entry.quant.block == 0 ? 0 : stride / 128;
     const int64_t scales_each = std::max<int64_t>(floats.spans, 1);

@@ -59,14 +59,26 @@ struct Producer {
   }
   // By itself.
   void run(Stream stream);
+  // Whether it could be run once more after it was packed without being stored: its own operands
+  // are still there.
+  bool can_wait() const;
 };
 
 // Engine thread only.
 class Inputs {
  public:
   void set(const float* x, int64_t tokens, int64_t cols, const Producer& producer = {});
-  // Makes x itself, where it is still to be made.
-  void flush(Stream stream) { producer_.run(stream); }
+  // Sets them too. Where the rows of x go in 16 bits, made by the kernel that makes x; a set() of
+  // the same x that follows finds them there. No place: this weight wants them otherwise.
+  Result<Gating> let_fill(const float* x, int64_t tokens, int64_t cols, InputForm form,
+                          const Weight& weight);
+  // Makes x itself, where it is still to be made, or was only packed.
+  void flush(Stream stream) {
+    producer_.run(stream);
+    maker_.run(stream);
+  }
+  // What x was made of is about to change: x, if it was only packed, is gone.
+  void forget_maker() { maker_ = {}; }
   Result<PreparedInput> get(InputForm form, const Weight& weight, Stream stream);
   // See MatMul; holds from the next set() on.
   void set_batch_invariant(bool is_batch_invariant) { is_batch_invariant_ = is_batch_invariant; }
@@ -92,6 +104,8 @@ class Inputs {
   void round(const PackedRows& out, const Entry& entry, const InputRows& in, Stream stream);
   Status make_bytes(Entry& entry, const InputRows& in, Stream stream);
   Status make_floats(Entry& entry, const InputRows& in, Stream stream);
+  // Room for them; says where it is.
+  Status lay_floats(Entry& entry);
   Status make_codes(Entry& entry, const InputRows& in, Stream stream);
   TokenTiles tiles_for(InputForm form) const;
   // Of all tiles.
@@ -101,6 +115,8 @@ class Inputs {
   int64_t tokens_ = 0;
   int64_t cols_ = 0;
   Producer producer_;
+  Producer maker_;          // makes x, which was packed without being stored
+  bool is_filled_ = false;  // what follows is the set() that let_fill() speaks of
   bool is_batch_invariant_ = false;
   int64_t moves_ = 0;
   std::vector<std::unique_ptr<Entry>> entries_;

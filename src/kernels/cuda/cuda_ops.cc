@@ -10,20 +10,13 @@
 #include "base/check.h"
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/cuda_parts.h"
-#include "kernels/cuda/cuda_rows_sm90.h"
 #include "kernels/cuda/decode.h"
-#include "kernels/cuda/hopper.h"
 #include "kernels/cuda/small_ops.h"
 
 namespace ingot::cuda {
 namespace {
 
 constexpr size_t kMostRecordings = 512;
-// From so many tokens on it pays to decode codes to f16.
-int64_t decoded_from() {
-  return (is_hopper() ? 1 : 2) * kTileTokens + 1;
-}
-
 const float* floats_of(const Memory& memory) {
   return reinterpret_cast<const float*>(memory.data());
 }
@@ -265,92 +258,6 @@ void CudaOps::set_input(InputSlot slot, const float* x, int64_t rows, int64_t co
   }
   flush();
   inputs.set(x, rows, cols);
-}
-
-void CudaOps::run_linears(InputSlot slot, std::span<const LinearOutput> outputs) {
-  if (!status_.is_ok()) return;
-  flush();
-  Inputs& inputs = inputs_[static_cast<size_t>(slot)];
-  for (size_t first = 0; first < outputs.size();) {
-    const std::span<const LinearOutput> group =
-        outputs.subspan(first, count_together(outputs.subspan(first)));
-    const Weight& weight = weight_of(*group.front().linear);
-    if (!is_batch_invariant_ && takes_rows_sm90(group, inputs.tokens())) {
-      const Result<bool> is_done = run_rows_sm90(inputs, group, stream_);
-      keep(is_done.status());
-      if (!status_.is_ok()) return;
-      if (*is_done) {
-        first += group.size();
-        continue;
-      }
-    }
-    if (wide_.takes(weight.facts, inputs.tokens())) {
-      const LinearOutput& output = group.front();
-      const Result<bool> is_done = wide_.run(inputs, weight, {output.y, output.y_stride}, stream_);
-      keep(is_done.status());
-      if (!status_.is_ok()) return;
-      if (*is_done) {
-        ++first;
-        continue;
-      }
-    }
-    const Result<size_t> together = run_pair(inputs, outputs.subspan(first));
-    keep(together.status());
-    if (!status_.is_ok()) return;
-    if (*together == 0) keep(run_narrow(inputs, group));
-    first += *together == 0 ? group.size() : *together;
-  }
-}
-
-Result<size_t> CudaOps::run_pair(Inputs& inputs, std::span<const LinearOutput> outputs) {
-  const size_t count = count_together(outputs);
-  if (inputs.tokens() != 1 || count == outputs.size()) return size_t{0};
-  const auto first = outputs.first(count);
-  const auto second = outputs.subspan(count, count_together(outputs.subspan(count)));
-  const Weight& weights = weight_of(*first.front().linear);
-  const Weight& others = weight_of(*second.front().linear);
-  const InputForm form = form_of(weights.facts);
-  if (!weights.facts.is_panels || !others.facts.is_panels || form != InputForm::kBytes256 ||
-      form_of(others.facts) != form || weights.order != others.order) {
-    return size_t{0};
-  }
-  INGOT_TRY(const PreparedInput x, inputs.get(form, weights, stream_));
-  INGOT_TRY(grow_zeros(linear_counters_, 2 * sizeof(uint32_t)));
-  LinearParts parts[2] = {parts_of(first, x), parts_of(second, x)};
-  for (size_t i = 0; i < 2; ++i)
-    parts[i].counters = reinterpret_cast<uint32_t*>(linear_counters_.data()) + i;
-  const bool is_done = linear_pair(weights.facts.packing, parts[0], others.facts.packing, parts[1],
-                                   x.bytes, stream_);
-  return is_done ? first.size() + second.size() : 0;
-}
-
-Status CudaOps::run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs) {
-  const Weight& first = weight_of(*outputs.front().linear);
-  // Inputs that a checkpoint wants in codes stay so.
-  const bool is_decoded = first.facts.is_panels && inputs.tokens() >= decoded_from() &&
-                          !is_batch_invariant_ && !first.facts.input.rounds();
-  const InputForm form = is_decoded ? decoded_form_of(first.facts) : form_of(first.facts);
-  INGOT_TRY(const PreparedInput x, inputs.get(form, first, stream_));
-  LinearParts parts = parts_of(outputs, x);
-  const LinearScratch scratch =
-      is_decoded ? linear_scratch(parts, x.floats.tokens) : LinearScratch{0, sizeof(uint32_t)};
-  INGOT_TRY(grow(linear_partials_, scratch.partials));
-  INGOT_TRY(grow_zeros(linear_counters_, scratch.counters));
-  parts.partials = reinterpret_cast<float*>(linear_partials_.data());
-  parts.counters = reinterpret_cast<uint32_t*>(linear_counters_.data());
-  if (is_decoded && form != InputForm::kF16) {
-    if (!linear_warpgroups(first.facts.packing, parts, x.floats, stream_))
-      return Status::internal("the GPU's driver cannot map a linear layer's inputs");
-  } else if (is_decoded) {
-    linear_decoded(first.facts.packing, parts, x.floats, stream_);
-  } else if (first.facts.is_panels) {
-    linear_panels(first.facts.packing, parts, x.bytes, stream_);
-  } else if (form == InputForm::kF32) {
-    linear_exact(first.facts.type, parts, x.floats, stream_);
-  } else {
-    linear_rows(first.facts.type, parts, x.floats, stream_);
-  }
-  return Status::ok();
 }
 
 void CudaOps::clamp(float* x, float limit, int64_t count) {

@@ -44,6 +44,7 @@ class CudaOps final : public Ops {
                          int64_t rows, int64_t dim) override;
   void set_input(InputSlot slot, const float* x, int64_t rows, int64_t cols) override;
   void run_linears(InputSlot slot, std::span<const LinearOutput> outputs) override;
+  void run_gated(InputSlot slot, const GatedOp& op) override;
   void clamp(float* x, float limit, int64_t count) override;
   void rotate(const RotateOp& op) override;
   void attend(const AttendOp& op) override;
@@ -72,9 +73,16 @@ class CudaOps final : public Ops {
   RopeRows take_rotation(const AttendOp& op);
   void normalize_rows(const NormOp& norm, const float* x, float* y, int64_t rows, int64_t dim,
                       float* residual, const float* branch, float factor);
-  Status run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs);
+  // Linears of one input, which can share a launch; `gating`: as one output.
+  void forget_inner(InputSlot slot);
+  Status run_narrow(Inputs& inputs, std::span<const LinearOutput> outputs,
+                    const Gating& gating = {});
   // The first two groups of weights in one launch; how many outputs that were, 0: it cannot be.
   Result<size_t> run_pair(Inputs& inputs, std::span<const LinearOutput> outputs);
+  // False: it takes more than one launch.
+  Result<bool> run_gated_at_once(Inputs& inputs, const GatedOp& op);
+  // The form in which the first kernel that is asked reads the inputs of linears.
+  InputForm form_for(std::span<const LinearOutput> outputs, int64_t tokens) const;
 
   // y += factor * x
   struct Sum {

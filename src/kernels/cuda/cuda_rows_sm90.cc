@@ -38,7 +38,15 @@ MostTokens most_tokens(const WeightFacts& weight) {
   }
 }
 
-InputForm form_of_all(std::span<const LinearOutput> outputs) {
+}  // namespace
+
+bool takes_rows_sm90(std::span<const LinearOutput> outputs, int64_t tokens) {
+  const MostTokens most = most_tokens(weight_of(*outputs.front().linear).facts);
+  return tokens >= kLeastTokens && tokens <= (outputs.size() < 3 ? most.of_one : most.of_three) &&
+         is_hopper();
+}
+
+InputForm rows_sm90_form(std::span<const LinearOutput> outputs) {
   const WeightFacts& first = weight_of(*outputs.front().linear).facts;
   if (first.type != ElementType::kE4M3) return form_of(first);
   const bool has_spans =
@@ -48,18 +56,13 @@ InputForm form_of_all(std::span<const LinearOutput> outputs) {
   return has_spans ? InputForm::kE4m3Blocks : InputForm::kE4m3Rows;
 }
 
-}  // namespace
-
-bool takes_rows_sm90(std::span<const LinearOutput> outputs, int64_t tokens) {
-  const MostTokens most = most_tokens(weight_of(*outputs.front().linear).facts);
-  return tokens >= kLeastTokens && tokens <= (outputs.size() < 3 ? most.of_one : most.of_three) &&
-         is_hopper();
-}
-
-Result<bool> run_rows_sm90(Inputs& inputs, std::span<const LinearOutput> outputs, Stream stream) {
+Result<bool> run_rows_sm90(Inputs& inputs, std::span<const LinearOutput> outputs,
+                           const Gating& gating, Stream stream) {
   const Weight& first = weight_of(*outputs.front().linear);
-  INGOT_TRY(const PreparedInput x, inputs.get(form_of_all(outputs), first, stream));
-  return linear_rows_sm90(first.facts.type, parts_of(outputs, x), x.floats, stream);
+  INGOT_TRY(const PreparedInput x, inputs.get(rows_sm90_form(outputs), first, stream));
+  LinearParts parts = parts_of(outputs, x);
+  parts.gating = gating;
+  return linear_rows_sm90(first.facts.type, parts, x.floats, stream);
 }
 
 }  // namespace ingot::cuda

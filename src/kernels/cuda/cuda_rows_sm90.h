@@ -17,6 +17,8 @@ namespace ingot::cuda {
 // Of weights that go together.
 bool takes_rows_sm90(std::span<const LinearOutput> outputs, int64_t tokens);
 // Where they are taken. False where the driver cannot map them.
-Result<bool> run_rows_sm90(Inputs& inputs, std::span<const LinearOutput> outputs, Stream stream);
+Result<bool> run_rows_sm90(Inputs& inputs, std::span<const LinearOutput> outputs,
+                           const Gating& gating, Stream stream);
+InputForm rows_sm90_form(std::span<const LinearOutput> outputs);
 
 }  // namespace ingot::cuda

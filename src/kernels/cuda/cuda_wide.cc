@@ -33,6 +33,12 @@ bool WideProducts::takes(const WeightFacts& weight, int64_t tokens) const {
   return tokens >= (is_fp8 ? kWideTokensFp8 : is_plain ? kWideTokensPlain : kWideTokens);
 }
 
+InputForm WideProducts::form(const WeightFacts& weight) {
+  if (!weight.is_panels && weight.type == ElementType::kInt8) return InputForm::kInt8;
+  if (weight.scales == ProductScales::kNone) return wide_form_of(weight);
+  return weight.scales == ProductScales::kOuter ? InputForm::kE4m3Rows : InputForm::kE4m3Blocks;
+}
+
 Result<bool> WideProducts::run(Inputs& inputs, const Weight& weight, const WideOutput& output,
                                Stream stream) {
   const WeightFacts& facts = weight.facts;
@@ -104,8 +110,7 @@ Result<bool> WideProducts::run_floats(Inputs& inputs, const Weight& weight,
 Result<bool> WideProducts::run_e4m3(Inputs& inputs, const Weight& weight, const WideOutput& output,
                                     Stream stream) {
   const bool is_outer = weight.facts.scales == ProductScales::kOuter;
-  const InputForm form = is_outer ? InputForm::kE4m3Rows : InputForm::kE4m3Blocks;
-  INGOT_TRY(const PreparedInput x, inputs.get(form, weight, stream));
+  INGOT_TRY(const PreparedInput x, inputs.get(form(weight.facts), weight, stream));
   INGOT_TRY(MatMul args, product(weight, x.floats, output));
   args.scales = weight.facts.scales;
   args.weight_scales = floats_of(is_outer ? weight.row_scales : weight.block_scales);
@@ -137,7 +142,7 @@ Result<bool> WideProducts::run_e4m3(Inputs& inputs, const Weight& weight, const 
 
 Result<bool> WideProducts::run_int8(Inputs& inputs, const Weight& weight, const WideOutput& output,
                                     Stream stream) {
-  INGOT_TRY(const PreparedInput x, inputs.get(InputForm::kInt8, weight, stream));
+  INGOT_TRY(const PreparedInput x, inputs.get(form(weight.facts), weight, stream));
   INGOT_TRY(const MatMul args, product(weight, x.floats, output));
   if (!library_->run(args, stream)) return false;
   finish_whole_sums({.y = output.y,

@@ -27,6 +27,8 @@ class WideProducts {
   // given to the library or always, in tiles of as many tokens.
   void set_batch_invariant(bool is_batch_invariant) { is_batch_invariant_ = is_batch_invariant; }
   bool takes(const WeightFacts& weight, int64_t tokens) const;
+  // In which form it reads their inputs first.
+  static InputForm form(const WeightFacts& weight);
   // False where the library has no algorithm after all.
   Result<bool> run(Inputs& inputs, const Weight& weight, const WideOutput& output, Stream stream);
   // How often memory of it was moved: what was recorded with its addresses holds no more.

@@ -47,7 +47,8 @@ __device__ inline void make_8(const ActivationRows& rows, int cols, int64_t toke
 __device__ inline void store_made(const ActivationRows& rows, int cols, int64_t token, int block,
                                   const float (&values)[8]) {
   const int col = block * kWarpColumns + threadIdx.x % 32 * 8;
-  if (rows.activation >= 0 && col < cols) store_8(rows.out + token * cols + col, values);
+  if (rows.is_stored && rows.activation >= 0 && col < cols)
+    store_8(rows.out + token * cols + col, values);
 }
 
 template <Kind kKind, int kActivation>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The op in front of a linear layer and the packing of its result in one launch: a norm (with the
 // residual sum before it), an activation function, or joining the splits of attention. The f32
-// result is written as well.
+// result is written as well, if asked for.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@
 namespace ingot::cuda {
 
 struct ActivationRows {
-  int activation;     // as Activation
-  const float* gate;  // [tokens, cols]
-  const float* up;    // or null
-  float* out;         // may be gate or up
+  int activation;         // as Activation
+  const float* gate;      // [tokens, cols]
+  const float* up;        // or null
+  float* out;             // may be gate or up
+  bool is_stored = true;  // else it is packed only
 };
 
 // Whether rows of so many columns can be made so.

@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(32 * (kIsCluster ? kClusterWarps : kWarps))
         for (int k = 0; k < 8; ++k)
           values[i][k] += bias[k];
       }
-      store_8(norm.y + token * dim + col, values[i]);
+      if (norm.is_stored) store_8(norm.y + token * dim + col, values[i]);
     }
     if constexpr (is_rounded(kKind)) rounding.take(values[i]);
   }

@@ -67,9 +67,24 @@ struct LinearPart {
 };
 inline constexpr int kMostParts = 4;
 
+// Gate and up: two parts of as many rows that make one output, silu(first) * second, in the
+// second's y; the first's is left alone. Both lie alike. A tile then has half of its rows from
+// either, so that who has the one number has the other. linear_warpgroups() can do it,
+// linear_rows() and linear_rows_sm90() where scales are not of 128 columns each, the latter not for
+// floats.
+struct Gating {
+  bool is_on = false;
+  bool is_bf16 = false;
+  SlotOrder order = SlotOrder::kPlain;
+  // The output once more in 16 bits (f16, or bf16), as the layer behind reads it; or null.
+  uint16_t* halves = nullptr;  // [tokens, stride]
+  int64_t stride = 0;          // elements
+};
+
 struct LinearParts {
   LinearPart part[kMostParts];
   int32_t count;
+  Gating gating;
   int64_t cols;
   float scale;          // of all outputs, before the bias
   const float* shifts;  // [tokens] or null: times row_sums, taken off every output

@@ -8,7 +8,7 @@
 namespace ingot::cuda {
 namespace {
 
-struct Int8Rows {
+struct Int8Rows : Ungated<true> {
   using Input = int8_t;
   using Sum = int;
   static constexpr int kElementBytes = 1;
@@ -20,18 +20,16 @@ struct Int8Rows {
     multiply_32<true>(sum, row0.z, row1.z, row0.w, row1.w, x[0].z, x[0].w);
   }
 
-  static __device__ void write(const LinearParts& parts, const FloatInput& x, TilePlace place,
-                               int row_of_tile, float row_scale, int token, int sum) {
-    const LinearPart& part = parts.part[place.part];
-    const int row = place.tile * kRowsOfTile + row_of_tile;
-    if (row >= part.rows) return;
+  static __device__ float finish(const LinearParts& parts, const FloatInput& x, RowPlace at,
+                                 float row_scale, int token, int sum) {
+    const LinearPart& part = parts.part[at.part];
     const bool has_shifts = parts.shifts != nullptr;
     const OutputScales scales{.row = row_scale,
                               .token = x.scales[token],
                               .shift = has_shifts ? parts.shifts[token] : 0,
-                              .row_sum = has_shifts ? parts.row_sums[place.part][row] : 0,
-                              .bias = part.bias == nullptr ? 0 : part.bias[row]};
-    part.y[token * part.y_stride + row] = output_of(static_cast<float>(sum), scales);
+                              .row_sum = has_shifts ? parts.row_sums[at.part][at.row] : 0,
+                              .bias = part.bias == nullptr ? 0 : part.bias[at.row]};
+    return output_of(static_cast<float>(sum), scales);
   }
 };
 

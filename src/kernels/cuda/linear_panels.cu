@@ -21,7 +21,7 @@ unsigned parts_of(unsigned count, unsigned each) {
 }  // namespace
 
 DecodedGrid decoded_grid(const LinearParts& parts, int32_t tokens) {
-  const auto panels = static_cast<unsigned>(tiles_of(parts, kRowsOfTile));
+  const auto panels = static_cast<unsigned>(panels_of(parts));
   DecodedGrid grid{
       parts_of(static_cast<unsigned>(tokens), static_cast<unsigned>(decoded_tokens(tokens))), 1,
       parts_of(panels, kDecodedPanels)};
@@ -33,7 +33,7 @@ DecodedGrid decoded_grid(const LinearParts& parts, int32_t tokens) {
 WarpgroupsGrid warpgroups_grid(const LinearParts& parts, int32_t tokens) {
   constexpr unsigned kProcessors = 132;  // each has room for one block of threads
   const int each = tokens <= 32 ? 32 : (tokens <= 64 ? 64 : 128);
-  const auto panels = static_cast<unsigned>(tiles_of(parts, kRowsOfTile));
+  const auto panels = static_cast<unsigned>(panels_of(parts));
   WarpgroupsGrid grid{each, 1, parts_of(static_cast<unsigned>(tokens), static_cast<unsigned>(each)),
                       parts_of(panels, static_cast<unsigned>(warpgroup_panels(each)))};
   // Processors come in groups of sixteen or eighteen, so that larger clusters would leave some of

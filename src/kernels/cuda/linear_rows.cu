@@ -8,7 +8,7 @@ namespace ingot::cuda {
 namespace {
 
 template <class Element>
-struct HalfRows {
+struct HalfRows : Ungated<true> {
   using Input = Element;
   using Sum = float;
   static constexpr int kElementBytes = 2;
@@ -18,9 +18,9 @@ struct HalfRows {
     mma_16x8x16<Element>(sum, {row0.x, row1.x, row0.y, row1.y}, x[0].x, x[0].y);
     mma_16x8x16<Element>(sum, {row0.z, row1.z, row0.w, row1.w}, x[0].z, x[0].w);
   }
-  static __device__ void write(const LinearParts& parts, const FloatInput&, TilePlace place,
-                               int row_of_tile, float, int token, float sum) {
-    write_output(parts, place, row_of_tile, token, sum);
+  static __device__ float finish(const LinearParts& parts, const FloatInput&, RowPlace at, float,
+                                 int token, float sum) {
+    return finish_sum(parts, at, token, sum);
   }
 };
 
@@ -67,23 +67,23 @@ struct E4m3Products {
 };
 
 // Scales of each 128 columns, of the weights or the inputs.
-struct E4m3Spans : E4m3Products {
+struct E4m3Spans : E4m3Products, Ungated<false> {
   static constexpr bool kHasScales = true;
   static constexpr bool kScalesSums = false;
-  static __device__ void write(const LinearParts& parts, const FloatInput&, TilePlace place,
-                               int row_of_tile, float, int token, float sum) {
-    write_output(parts, place, row_of_tile, token, sum);
+  static __device__ float finish(const LinearParts& parts, const FloatInput&, RowPlace at, float,
+                                 int token, float sum) {
+    return finish_sum(parts, at, token, sum);
   }
 };
 
 // One scale a row and one a token, for whole sums.
-struct E4m3Rows : E4m3Products {
+struct E4m3Rows : E4m3Products, Ungated<true> {
   static constexpr bool kHasScales = false;
   static constexpr bool kScalesSums = true;
-  static __device__ void write(const LinearParts& parts, const FloatInput& x, TilePlace place,
-                               int row_of_tile, float row_scale, int token, float sum) {
+  static __device__ float finish(const LinearParts& parts, const FloatInput& x, RowPlace at,
+                                 float row_scale, int token, float sum) {
     const float scale = x.scales == nullptr ? 1 : x.scales[token];
-    write_output(parts, place, row_of_tile, token, row_scale * scale * sum);
+    return finish_sum(parts, at, token, row_scale * scale * sum);
   }
 };
 

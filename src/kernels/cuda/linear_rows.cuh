@@ -69,14 +69,16 @@ class RowInputs {
 
 // The scale of a row of a tile, of which whole sums are multiplied; it comes from memory, so that
 // it is asked for long before.
+template <class Facts>
 __device__ inline float row_scale_of(const LinearParts& parts, TilePlace place, int row_of_tile) {
-  const LinearPart& part = parts.part[place.part];
-  return part.row_scales[min(place.tile * kRowsOfTile + row_of_tile, part.rows - 1)];
+  const RowPlace at = find_row<Facts::kIsGated>(place, row_of_tile, kRowsOfTile);
+  const LinearPart& part = parts.part[at.part];
+  return part.row_scales[min(at.row, part.rows - 1)];
 }
 
 // Facts, beside those of RowFetch and RowInput: Sum; kScalesSums, whether rows have a scale of
 // whole sums; multiply(sum, words of two rows, words of the input), a lane's piece of them;
-// write(parts, x, place, row of the tile, its scale, token, sum). Three blocks of threads a
+// finish(parts, x, place of the row, its scale, token, sum), an output. Three blocks of threads a
 // processor: where tiles are few there is room for the next product's first, which are fetched
 // meanwhile.
 template <class Facts, int kTiles>
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
   int tile = turns.at(0);
   TilePlace place = weights.place(tile);
   const int own_row = static_cast<int>(threadIdx.x) % kRowsOfTile;  // whose sums it writes
-  float row_scale = Facts::kScalesSums ? row_scale_of(parts, place, own_row) : 1.0f;
+  float row_scale = Facts::kScalesSums ? row_scale_of<Facts>(parts, place, own_row) : 1.0f;
   wait_for_inputs();
   if (Facts::kScalesSums && x.scales != nullptr && static_cast<int>(threadIdx.x) < x.tokens)
     asm volatile("prefetch.global.L1 [%0];" ::"l"(x.scales + threadIdx.x));
@@ -137,11 +139,13 @@ __global__ void __launch_bounds__(32 * kRowWarps, kTiles == 1 ? 3 : 2)
     set.put(total);
     __syncthreads();
     set.each(first_token, x.tokens, round % kRowWarps, [&](int row, int token, Sum sum) {
-      Facts::write(parts, x, place, row, row_scale, token, sum);
+      write_tile_row<Facts::kIsGated>(parts, place, row, token, [&](RowPlace at) {
+        return Facts::finish(parts, x, at, row_scale, token, sum);
+      });
     });
     tile = turns.at(round + 1);
     place = weights.place(tile);
-    if constexpr (Facts::kScalesSums) row_scale = row_scale_of(parts, place, own_row);
+    if constexpr (Facts::kScalesSums) row_scale = row_scale_of<Facts>(parts, place, own_row);
   }
 }
 
@@ -158,6 +162,9 @@ void launch_row_tiles(const LinearParts& parts, const FloatInput& x, Stream stre
 
 template <class Facts>
 void launch_rows(const LinearParts& parts, const FloatInput& x, Stream stream) {
+  if constexpr (Facts::kCanGate) {
+    if (parts.gating.is_on) return launch_rows<Gated<Facts>>(parts, x, stream);
+  }
   if (x.tokens <= 8) return launch_row_tiles<Facts, 1>(parts, x, stream);
   launch_row_tiles<Facts, 4>(parts, x, stream);
 }

@@ -2,7 +2,6 @@
 // How linear_rows_sm90.cuh's work is cut into blocks of threads, and where its factors lie.
 #include <algorithm>
 
-#include "kernels/cuda/linear_tiles.cuh"
 #include "kernels/cuda/rows_task_sm90.cuh"
 
 namespace ingot::cuda {
@@ -45,7 +44,7 @@ bool linear_rows_sm90(ElementType type, const LinearParts& parts, const FloatInp
   for (int i = 0; i < parts.count; ++i) {
     const LinearPart& part = parts.part[i];
     if (!map_rows({part.weights, width, part.stride, part.rows},
-                  kTaskRows / grid.cluster.token_tiles, task.weights[i]))
+                  weight_box_rows(parts, grid.cluster), task.weights[i]))
       return false;
   }
   if (!map_rows(

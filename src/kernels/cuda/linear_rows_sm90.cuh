@@ -13,7 +13,6 @@
 
 #include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/linear_tiles.cuh"
 #include "kernels/cuda/rows_fetch_sm90.cuh"
 #include "kernels/cuda/rows_finish_sm90.cuh"
 #include "kernels/cuda/wgmma_tiles.cuh"
@@ -179,10 +178,10 @@ __device__ inline RowsPlace find_place(const RowsTask& task) {
   place.share = cluster_rank() % cluster.shares;
   place.token_tile = cluster_rank() / cluster.shares % cluster.token_tiles;
   place.row_tile = cluster_rank() / (cluster.shares * cluster.token_tiles);
-  const TilePlace tile = find_tile(
+  const TilePlace tile = find_tile<Facts::kIsGated>(
       task.parts, static_cast<int>(blockIdx.z) * cluster.row_tiles + place.row_tile, kTaskRows);
   place.part = tile.part;
-  place.first_row = tile.tile * kTaskRows;
+  place.first_row = tile.tile * (Facts::kIsGated ? kTaskRows / 2 : kTaskRows);
   place.first_token =
       (static_cast<int>(blockIdx.y) * cluster.token_tiles + place.token_tile) * kTokens;
   place.tokens = min(kTokens, task.x.tokens - place.first_token);
@@ -255,6 +254,9 @@ void launch_rows_tokens(const RowsTask& task, const RowsGrid& grid, Stream strea
 
 template <class Facts>
 void launch_rows_sm90(const RowsTask& task, const RowsGrid& grid, Stream stream) {
+  if constexpr (Facts::kCanGate) {
+    if (task.parts.gating.is_on) return launch_rows_sm90<Gated<Facts>>(task, grid, stream);
+  }
   switch (grid.tokens) {
     case 16:
       return launch_rows_tokens<Facts, 16>(task, grid, stream);

@@ -6,7 +6,7 @@
 namespace ingot::cuda {
 
 template <bool kSpans>
-struct E4m3Tiles {
+struct E4m3Tiles : Ungated<!kSpans> {
   using Element = __nv_fp8_e4m3;
   using Sum = float;
   static constexpr bool kIsE4m3 = true;

@@ -5,7 +5,7 @@
 namespace ingot::cuda {
 
 template <class Type>
-struct HalfTiles {
+struct HalfTiles : Ungated<false> {
   using Element = Type;
   using Sum = float;
   static constexpr bool kIsE4m3 = false;

@@ -5,7 +5,7 @@
 
 namespace ingot::cuda {
 
-struct Int8Tiles {
+struct Int8Tiles : Ungated<true> {
   using Element = int8_t;
   using Sum = int32_t;
   static constexpr bool kIsE4m3 = false;

@@ -62,7 +62,7 @@ class Warpgroups {
         full_(shared_address(barriers.full)),
         used_(shared_address(barriers.used)),
         runs_(static_cast<int>(parts.cols / kRunColumns)),
-        panels_(tiles_of(parts, kRowsOfTile)),
+        panels_(panels_of(parts)),
         first_panel_(static_cast<int>(blockIdx.z) * Shape::kPanels),
         first_token_(static_cast<int>(blockIdx.y) * kTokens),
         tokens_(min(kTokens, tokens - first_token_)),
@@ -96,6 +96,11 @@ class Warpgroups {
   }
 
  private:
+  // Panels of gate and of up in turn where these go together.
+  __device__ TilePlace find_panel(int panel) const {
+    if (parts_.gating.is_on) return {panel % 2, panel / 2};
+    return find_tile(parts_, panel, kRowsOfTile);
+  }
   __device__ std::byte* stage(int i) const { return stages_ + i % kStages * Shape::kStageBytes; }
   __device__ uint32_t full(int i) const { return full_ + 8 * (i % kStages); }
   __device__ uint32_t used(int i) const { return used_ + 8 * (i % kStages); }
@@ -104,7 +109,7 @@ class Warpgroups {
   __device__ void fetch() {
     const int panel = first_panel_ + lane_;
     const bool has_panel = lane_ < Shape::kPanels && panel < panels_;
-    const TilePlace place = has_panel ? find_tile(parts_, panel, kRowsOfTile) : TilePlace{};
+    const TilePlace place = has_panel ? find_panel(panel) : TilePlace{};
     const std::byte* weights =
         parts_.part[place.part].weights + place.tile * parts_.part[place.part].stride;
     const int present = min(Shape::kPanels, panels_ - first_panel_);
@@ -225,25 +230,57 @@ class Warpgroups {
     const int shares = cluster_size();
     const auto* const sums = reinterpret_cast<const float*>(stages_);
     const int first = cluster_rank() * Shape::kComputing + static_cast<int>(threadIdx.x);
+    const auto sum_of = [&](int token, int row, float(&sum)[4]) {
+      const float4 own = load_from_rank(sums + token * Shape::kLine + row, 0);
+      sum[0] = own.x, sum[1] = own.y, sum[2] = own.z, sum[3] = own.w;
+      for (int share = 1; share < shares; ++share) {
+        const float4 more = load_from_rank(sums + token * Shape::kLine + row, share);
+        sum[0] += more.x;
+        sum[1] += more.y;
+        sum[2] += more.z;
+        sum[3] += more.w;
+      }
+    };
+    if (parts_.gating.is_on) return join_gated(first, shares * Shape::kComputing, sum_of);
     for (int index = first; index < tokens_ * kFours; index += shares * Shape::kComputing) {
       const int token = index / kFours;
       const int row = index % kFours * 4;
       const int panel = first_panel_ + row / kPanelRows;
       if (panel >= panels_) continue;
-      float4 sum = load_from_rank(sums + token * Shape::kLine + row, 0);
-      for (int share = 1; share < shares; ++share) {
-        const float4 more = load_from_rank(sums + token * Shape::kLine + row, share);
-        sum.x += more.x;
-        sum.y += more.y;
-        sum.z += more.z;
-        sum.w += more.w;
+      float sum[4];
+      sum_of(token, row, sum);
+      const TilePlace place = find_panel(panel);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        write_output(parts_, place, row % kPanelRows + i, first_token_ + token, sum[i]);
+    }
+  }
+
+  // Rows of gate and the same of up, which are a panel further on.
+  template <class SumOf>
+  __device__ void join_gated(int first, int step, const SumOf& sum_of) const {
+    constexpr int kFours = Shape::kRows / 2 / 4;
+    constexpr int kFoursOfPanel = kPanelRows / 4;
+    for (int index = first; index < tokens_ * kFours; index += step) {
+      const int token = index / kFours;
+      const int pair = index % kFours / kFoursOfPanel;
+      const int own = index % kFoursOfPanel * 4;
+      const int panel = first_panel_ + 2 * pair;
+      if (panel >= panels_) continue;
+      const int row = find_panel(panel).tile * kPanelRows + own;
+      const int left = parts_.part[0].rows - row;
+      if (left <= 0) continue;
+      float gate[4];
+      float up[4];
+      sum_of(token, 2 * pair * kPanelRows + own, gate);
+      sum_of(token, (2 * pair + 1) * kPanelRows + own, up);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int own_row = min(row + i, parts_.part[0].rows - 1);
+        gate[i] = gated(finish_sum(parts_, {0, own_row}, first_token_ + token, gate[i]),
+                        finish_sum(parts_, {1, own_row}, first_token_ + token, up[i]));
       }
-      const TilePlace place = find_tile(parts_, panel, kRowsOfTile);
-      const int own = row % kPanelRows;
-      write_output(parts_, place, own, first_token_ + token, sum.x);
-      write_output(parts_, place, own + 1, first_token_ + token, sum.y);
-      write_output(parts_, place, own + 2, first_token_ + token, sum.z);
-      write_output(parts_, place, own + 3, first_token_ + token, sum.w);
+      store_gated(parts_, first_token_ + token, row, left, gate);
     }
   }
 

@@ -3,10 +3,8 @@
 // 32 is four lanes, a span of 128 sixteen, a group of 256 the warp.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "kernels/cuda/byte_rows.cuh"
+#include "kernels/cuda/halves.cuh"
 #include "kernels/cuda/input_rounding.cuh"
 
 namespace ingot::cuda {
@@ -160,17 +158,10 @@ __device__ inline void pack_halves(const float (&values)[8], int64_t token, int 
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     if constexpr (kKind == PackedRows::Kind::kF16) {
-      float pair[2];
-#pragma unroll
-      for (int k = 0; k < 2; ++k) {
-        const float value = is_plain ? values[2 * i + k] : values[i / 2 * 4 + i % 2 + 2 * k];
-        pair[k] = isnan(value) ? value : fminf(fmaxf(value, -65504.0f), 65504.0f);
-      }
-      const __half2 two = __floats2half2_rn(pair[0], pair[1]);
-      words[i] = *reinterpret_cast<const uint32_t*>(&two);
+      const int first = is_plain ? 2 * i : i / 2 * 4 + i % 2;
+      words[i] = two_halves(false, values[first], values[first + (is_plain ? 1 : 2)]);
     } else {
-      const __nv_bfloat162 two = __floats2bfloat162_rn(values[2 * i], values[2 * i + 1]);
-      words[i] = *reinterpret_cast<const uint32_t*>(&two);
+      words[i] = two_halves(true, values[2 * i], values[2 * i + 1]);
     }
   }
   auto* row = static_cast<uint16_t*>(out.values) + token * out.stride;

@@ -66,7 +66,7 @@ class RowFetch {
     return (cols_ + kRowChunk - 1) / kRowChunk;
   }
   __device__ TilePlace place(int tile) const {
-    return find_tile(parts_, tile / repeats_, kRowsOfTile);
+    return find_tile<Facts::kIsGated>(parts_, tile / repeats_, kRowsOfTile);
   }
 
   // The next chunk; another is sent for in its place. All lanes together.
@@ -121,20 +121,24 @@ class RowFetch {
     has_tiles_ = has_tiles_ && tile < turns_.count();
     if (!has_tiles_) return let_next_begin();
     const TilePlace at = place(tile);
-    const LinearPart& part = parts_.part[at.part];
-    const int first = at.tile * kRowsOfTile;
     first_col_ = warp() * kRowChunk;
     const int lane_col = first_col_ + lane() % 4 * kPiece;
+    const auto row_of = [&](int which) {
+      const int row = find_row<Facts::kIsGated>(at, own_row(which), kRowsOfTile).row;
+      return min(row, parts_.part[at.part].rows - 1);
+    };
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int row = min(first + lane() / 4 + 8 * i, part.rows - 1);
-      rows_[i] = part.weights + row * part.stride + lane_col * Facts::kElementBytes;
+      // Gate and up are alike but for where they lie.
+      const LinearPart& part = parts_.part[Facts::kIsGated ? i : at.part];
+      rows_[i] =
+          part.weights + row_of(i) * parts_.part[at.part].stride + lane_col * Facts::kElementBytes;
     }
     if constexpr (Facts::kHasScales) {
       // Lanes t = 0 and 1 fetch those of rows g and g + 8.
-      const int row = min(first + lane() / 4 + 8 * (lane() % 2), part.rows - 1);
+      const LinearPart& part = parts_.part[at.part];
       const bool is_one = part.scale_spans == 1;
-      row_scales_ = part.row_scales + row * part.scale_spans + (is_one ? 0 : warp());
+      row_scales_ = part.row_scales + row_of(lane() % 2) * part.scale_spans + (is_one ? 0 : warp());
       scale_step_ = is_one ? 0 : kRowWarps;
     }
   }

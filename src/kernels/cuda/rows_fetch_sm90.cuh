@@ -28,7 +28,8 @@ class RowsFetch {
         full_(shared_address(memory.full)),
         used_(shared_address(memory.used)),
         is_asking_(threadIdx.x % 32 == 0),
-        weight_rows_(kTaskRows / task.cluster.token_tiles),
+        weight_rows_(weight_box_rows(task.parts, task.cluster)),
+        weight_boxes_(kTaskRows / task.cluster.token_tiles / weight_rows_),
         input_rows_(kTokens / task.cluster.row_tiles) {
     if (is_asking_) prefetch_map(task.inputs);
     for (int i = 0; i < task.cluster.token_tiles; ++i)
@@ -68,10 +69,15 @@ class RowsFetch {
     if (!is_asking_) return;
     arrive_expecting(full_ + 8 * stage,
                      static_cast<uint32_t>(Shape::kWeightBytes + Shape::kInputBytes + span_bytes_));
-    const int first = weight_rows_ * place_.token_tile;
-    send(weight_ranks_, task_.cluster.token_tiles, task_.weights[place_.part],
-         {first_byte(i), place_.first_row + first},
-         stages_ + stage * Shape::kStageBytes + first * kBoxWidth, full_ + 8 * stage);
+#pragma unroll
+    for (int box = 0; box < (Facts::kIsGated ? 2 : 1); ++box) {
+      if (Facts::kIsGated && box == weight_boxes_) break;
+      const int first = weight_rows_ * (place_.token_tile * weight_boxes_ + box);
+      const RowPlace from = row_at<Facts>(place_, first);
+      send(weight_ranks_, task_.cluster.token_tiles, task_.weights[from.part],
+           {first_byte(i), from.row}, stages_ + stage * Shape::kStageBytes + first * kBoxWidth,
+           full_ + 8 * stage);
+    }
   }
   __device__ void send_inputs(int i, int stage) const {
     if (!is_asking_) return;
@@ -105,7 +111,8 @@ class RowsFetch {
   uint32_t full_;
   uint32_t used_;
   bool is_asking_;
-  int weight_rows_;  // that this block fetches
+  int weight_rows_;   // of a box
+  int weight_boxes_;  // that this block fetches
   int input_rows_;
   uint32_t weight_ranks_ = 0;  // that need them
   uint32_t input_ranks_ = 0;

@@ -38,12 +38,13 @@ class RowsFinish {
 
   // Of the weights, which no kernel writes. All computing threads, as in the next.
   __device__ void load_rows() const {
-    const LinearPart& part = task_.parts.part[place_.part];
     const int own = static_cast<int>(threadIdx.x);
     if (own >= kTaskRows) return;
-    const int row = min(place_.first_row + own, part.rows - 1);
+    const RowPlace at = row_at<Facts>(place_, own);
+    const LinearPart& part = task_.parts.part[at.part];
+    const int row = min(at.row, part.rows - 1);
     if constexpr (Facts::kScalesSums) memory_.row_scales[own] = part.row_scales[row];
-    if (has_shifts()) memory_.row_sums[own] = task_.parts.row_sums[place_.part][row];
+    if (has_shifts()) memory_.row_sums[own] = task_.parts.row_sums[at.part][row];
     memory_.biases[own] = part.bias == nullptr ? 0.0f : part.bias[row];
   }
   // Of the inputs.
@@ -72,11 +73,12 @@ class RowsFinish {
   // After all blocks' put(): a warp has the rows of a token, four a lane, in turn with the others.
   __device__ void join() const {
     constexpr int kWarps = kTaskComputing / 32;
-    const LinearPart& part = task_.parts.part[place_.part];
     const int shares = task_.cluster.shares;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    const int left = part.rows - place_.first_row - 4 * lane;
+    const RowPlace at = row_at<Facts>(place_, 4 * lane);
+    const LinearPart& part = task_.parts.part[at.part];
+    const int left = part.rows - at.row;
     const bool is_whole =
         left >= 4 &&
         (reinterpret_cast<uintptr_t>(part.y) | static_cast<uintptr_t>(part.y_stride * 4)) % 16 == 0;
@@ -84,8 +86,12 @@ class RowsFinish {
          token += shares * kWarps) {
       float out[4];
       finish(token, 4 * lane, add(token, 4 * lane, shares), out);
-      float* const y =
-          part.y + (place_.first_token + token) * part.y_stride + place_.first_row + 4 * lane;
+      const int64_t row_of_y = place_.first_token + token;
+      if constexpr (Facts::kIsGated) {
+        write_gated(row_of_y, at, left, out);
+        continue;
+      }
+      float* const y = part.y + row_of_y * part.y_stride + at.row;
       if (is_whole) {
         *reinterpret_cast<float4*>(y) = make_float4(out[0], out[1], out[2], out[3]);
       } else {
@@ -98,6 +104,14 @@ class RowsFinish {
   }
 
  private:
+  // Lanes from the sixteenth on have up's rows. All lanes.
+  __device__ void write_gated(int64_t token, RowPlace at, int left, float (&out)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      out[i] = gated(out[i], __shfl_xor_sync(0xFFFFFFFF, out[i], 16));
+    if (at.part == 0) store_gated(task_.parts, token, at.row, left, out);
+  }
+
   struct Four {
     Sum of[4];
   };

@@ -6,7 +6,7 @@
 
 #include <cuda.h>
 
-#include "kernels/cuda/linear.h"
+#include "kernels/cuda/linear_tiles.cuh"
 #include "kernels/cuda/tensor_map.h"
 
 namespace ingot::cuda {
@@ -30,7 +30,7 @@ struct RowsCluster {
 };
 
 struct RowsTask {
-  CUtensorMap weights[kMostParts];  // in boxes of kTaskRows / cluster.token_tiles rows
+  CUtensorMap weights[kMostParts];  // in boxes of weight_box_rows()
   CUtensorMap inputs;               // and of a block's tokens / cluster.row_tiles
   LinearParts parts;
   FloatInput x;
@@ -76,7 +76,7 @@ __host__ __device__ constexpr int stage_users(int blocks) {
 // Where a block of threads is.
 struct RowsPlace {
   int part;
-  int first_row;  // of the part
+  int first_row;  // of the part; of gate and of up where these go together
   int first_token;
   int tokens;      // fewer in the last tile
   int first_step;  // this share's
@@ -104,6 +104,21 @@ struct RowsMemory {
 
 __device__ inline int rank_of(const RowsCluster& cluster, int row_tile, int token_tile, int share) {
   return (row_tile * cluster.token_tiles + token_tile) * cluster.shares + share;
+}
+
+// The place of a row of a block of threads.
+template <class Facts>
+__device__ inline RowPlace row_at(const RowsPlace& place, int own) {
+  constexpr int kHalf = kTaskRows / 2;
+  if constexpr (Facts::kIsGated) return {own / kHalf, place.first_row + own % kHalf};
+  return {place.part, place.first_row + own};
+}
+// Rows of weights that come at once: a block fetches a part of them for all that have other tokens.
+// Those of gate and of up come apart.
+__host__ __device__ inline int weight_box_rows(const LinearParts& parts,
+                                               const RowsCluster& cluster) {
+  const int parts_of_tile = parts.gating.is_on ? 2 : 1;
+  return kTaskRows / (cluster.token_tiles > parts_of_tile ? cluster.token_tiles : parts_of_tile);
 }
 
 // Stage after stage, round after round.

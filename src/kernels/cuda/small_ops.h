@@ -23,6 +23,7 @@ struct NormRows {
   float* residual;  // null, or x itself
   const float* branch;
   float factor;
+  bool is_stored = true;  // else y is packed only (fused_inputs.h)
 };
 void normalize(const NormRows& args, Stream stream);
 
