@@ -125,6 +125,16 @@ Result<PreparedInput> Inputs::get(InputForm form, const Weight& weight, Stream s
   return found.prepared;
 }
 
+void Inputs::flush(Stream stream) {
+  producer_.run(stream);
+  // By the kernel that packed it, so that every form is of the same numbers.
+  if (maker_.kind == Producer::Kind::kNorm) {
+    normalize_and_pack(maker_.norm, {}, stream);
+    maker_ = {};
+  }
+  maker_.run(stream);
+}
+
 Status Inputs::grow(Memory& memory, size_t bytes) {
   if (bytes > memory.size()) ++moves_;
   return memory.reserve(bytes);

@@ -73,10 +73,7 @@ class Inputs {
   Result<Gating> let_fill(const float* x, int64_t tokens, int64_t cols, InputForm form,
                           const Weight& weight);
   // Makes x itself, where it is still to be made, or was only packed.
-  void flush(Stream stream) {
-    producer_.run(stream);
-    maker_.run(stream);
-  }
+  void flush(Stream stream);
   // What x was made of is about to change: x, if it was only packed, is gone.
   void forget_maker() { maker_ = {}; }
   Result<PreparedInput> get(InputForm form, const Weight& weight, Stream stream);

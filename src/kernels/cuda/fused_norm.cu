@@ -121,8 +121,9 @@ __global__ void __launch_bounds__(32 * (kIsCluster ? kClusterWarps : kWarps))
       store_8(norm.residual + at, values[i]);
     }
 #pragma unroll
-    for (int k = 0; k < 8; ++k)
-      sum[i] += norm.is_layer_norm ? values[i][k] : values[i][k] * values[i][k];
+    for (int k = 0; k < 8; ++k)  // not left to the compiler, which may do else for another kind
+      sum[i] =
+          norm.is_layer_norm ? sum[i] + values[i][k] : fmaf(values[i][k], values[i][k], sum[i]);
   }
   if constexpr (kIsCluster) end_opening();
   const auto count = static_cast<float>(dim);
@@ -135,8 +136,10 @@ __global__ void __launch_bounds__(32 * (kIsCluster ? kClusterWarps : kWarps))
       sum[i] = 0;
       if ((first + i * kStep) * kWarpColumns + lane * 8 >= dim) continue;
 #pragma unroll
-      for (int k = 0; k < 8; ++k)
-        sum[i] += (values[i][k] - mean) * (values[i][k] - mean);
+      for (int k = 0; k < 8; ++k) {
+        const float from_mean = values[i][k] - mean;
+        sum[i] = fmaf(from_mean, from_mean, sum[i]);
+      }
     }
     square = squares.total(sum, blocks) / count;
   }
@@ -151,14 +154,14 @@ __global__ void __launch_bounds__(32 * (kIsCluster ? kClusterWarps : kWarps))
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
         values[i][k] = (values[i][k] - mean) * factor;
-        if (norm.weight != nullptr) values[i][k] *= weights[i][k];
+        if (norm.weight != nullptr) values[i][k] = __fmul_rn(values[i][k], weights[i][k]);
       }
       if (norm.bias != nullptr) {
         float bias[8];
         load_8(norm.bias + col, bias);
 #pragma unroll
         for (int k = 0; k < 8; ++k)
-          values[i][k] += bias[k];
+          values[i][k] = __fadd_rn(values[i][k], bias[k]);
       }
       if (norm.is_stored) store_8(norm.y + token * dim + col, values[i]);
     }

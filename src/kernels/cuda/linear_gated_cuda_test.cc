@@ -111,41 +111,42 @@ TEST_F(LinearGatedCuda, CodesGiveTheBitsOfTheOpsOneByOne) {
 // host.
 TEST_F(LinearGatedCuda, InputsAreThereInEveryForm) {
   constexpr int64_t kTokens = 40;
-  constexpr int64_t kCols = 512;
   constexpr int64_t kRows = 64;
-  const std::vector<float> x = random_.normals(kTokens * kCols);
-  const std::vector<float> branch = random_.normals(kTokens * kCols);
-  const std::vector<float> weight = random_.normals(kCols);
-  const std::array placed{coded(Layout::kQ4_K, kRows, kCols), coded(Layout::kF16, kRows, kCols),
-                          coded(Layout::kBF16, kRows, kCols)};
-  std::array<Linear, 3> linears;
-  std::array<LinearOutput, 3> outputs;
-  constexpr std::array kBuffers{Buffer::kQ, Buffer::kK, Buffer::kV};
-  ops_->begin({});
-  float* own_x = ops_->buffer(Buffer::kHidden, std::ssize(x));
-  float* own_branch = ops_->buffer(Buffer::kBranch, std::ssize(x));
-  float* normed = ops_->buffer(Buffer::kNormed, std::ssize(x));
-  ops_->write(own_x, x);
-  ops_->write(own_branch, branch);
-  ops_->write(normed, poisoned(kTokens * kCols));
-  ops_->add_and_normalize(own_x, own_branch, 0.5F, {NormKind::kRms, 1e-5F, weight, {}}, normed,
-                          kTokens, kCols);
-  ops_->set_input(InputSlot::kBranch, normed, kTokens, kCols);
-  for (size_t i = 0; i < 3; ++i) {
-    linears[i] = Linear::placed(placed[i]);
-    outputs[i] = {&linears[i], ops_->buffer(kBuffers[i], kTokens * kRows), kRows};
-    ops_->write(outputs[i].y, poisoned(kTokens * kRows));
+  for (const int64_t cols : {512, 2048}) {
+    const std::vector<float> x = random_.normals(kTokens * cols);
+    const std::vector<float> branch = random_.normals(kTokens * cols);
+    const std::vector<float> weight = random_.normals(cols);
+    const std::array placed{coded(Layout::kQ4_K, kRows, cols), coded(Layout::kF16, kRows, cols),
+                            coded(Layout::kBF16, kRows, cols)};
+    std::array<Linear, 3> linears;
+    std::array<LinearOutput, 3> outputs;
+    constexpr std::array kBuffers{Buffer::kQ, Buffer::kK, Buffer::kV};
+    ops_->begin({});
+    float* own_x = ops_->buffer(Buffer::kHidden, std::ssize(x));
+    float* own_branch = ops_->buffer(Buffer::kBranch, std::ssize(x));
+    float* normed = ops_->buffer(Buffer::kNormed, std::ssize(x));
+    ops_->write(own_x, x);
+    ops_->write(own_branch, branch);
+    ops_->write(normed, poisoned(kTokens * cols));
+    ops_->add_and_normalize(own_x, own_branch, 0.5F, {NormKind::kRms, 1e-5F, weight, {}}, normed,
+                            kTokens, cols);
+    ops_->set_input(InputSlot::kBranch, normed, kTokens, cols);
+    for (size_t i = 0; i < 3; ++i) {
+      linears[i] = Linear::placed(placed[i]);
+      outputs[i] = {&linears[i], ops_->buffer(kBuffers[i], kTokens * kRows), kRows};
+      ops_->write(outputs[i].y, poisoned(kTokens * kRows));
+    }
+    ops_->run_linears(InputSlot::kBranch, outputs);
+    std::array<std::vector<float>, 3> together;
+    for (size_t i = 0; i < 3; ++i) {
+      together[i].resize(kTokens * kRows);
+      ASSERT_TRUE(ops_->read(outputs[i].y, together[i]).is_ok());
+    }
+    std::vector<float> made(x.size());
+    ASSERT_TRUE(ops_->read(normed, made).is_ok());
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(together[i], on_gpu(placed[i], made, kTokens)) << i;
   }
-  ops_->run_linears(InputSlot::kBranch, outputs);
-  std::array<std::vector<float>, 3> together;
-  for (size_t i = 0; i < 3; ++i) {
-    together[i].resize(kTokens * kRows);
-    ASSERT_TRUE(ops_->read(outputs[i].y, together[i]).is_ok());
-  }
-  std::vector<float> made(x.size());
-  ASSERT_TRUE(ops_->read(normed, made).is_ok());
-  for (size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(together[i], on_gpu(placed[i], made, kTokens)) << i;
 }
 
 // Weights that do not go together, and functions that are not fused.
