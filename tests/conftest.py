@@ -2,6 +2,7 @@
 """What all end-to-end tests share: the program under test, run as a user runs it."""
 
 import json
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,9 @@ from serving import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "tests" / "oracle" / "models"
+
+# A shell's background jobs ignore interrupts, and so would the programs that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):
