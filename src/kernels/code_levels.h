@@ -49,4 +49,9 @@ inline constexpr int8_t kBnbFp4High[16] = {0, 0, 1, 1, 0, 0, 0, 0, 0, -1, -1, -2
 inline constexpr int8_t kBnbFp4Low[16] = {0, 1,   0, 64, 64, 96, 32, 48,
                                           0, 127, 0, 64, 64, 32, 96, 80};
 
+// The same in one byte: all but the smallest, 1 / 192, are whole in units of 1 / 120.
+inline constexpr float kBnbFp4BytesUnit = 120;
+inline constexpr int8_t kBnbFp4Bytes[16] = {0, 1,  80,  120,  40,  60,  20,  30,
+                                            0, -1, -80, -120, -40, -60, -20, -30};
+
 }  // namespace ingot

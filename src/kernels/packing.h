@@ -48,6 +48,7 @@ enum class Packing : uint8_t {
   kGroupsNf4,       // 16 levels of two bytes, the scale in full
   kGroupsBnbFp4,    // the same with other levels
   kGroupsNf4Bytes,  // 16 levels of one byte
+  kGroupsFp4Bytes,  // the same with other levels
   // Whole scales for every 16 or 32 columns times one float for 256, by inputs in groups of 256.
   kBlocks2Min,
   kBlocks3,
@@ -188,6 +189,8 @@ inline constexpr PackingInfo kPackings[] = {
     {Packing::kGroupsBnbFp4, "groups_bnb_fp4", ActivationLayout::kQ8G32, 4, 0, kBnbFp4High, 32,
      4 * kPanelRows, ScaleForm::kFloats, kBnbFp4Low},
     {Packing::kGroupsNf4Bytes, "groups_nf4bytes", ActivationLayout::kQ8G32, 4, 0, kNf4Bytes, 32,
+     2 * kPanelRows, ScaleForm::kHalves},
+    {Packing::kGroupsFp4Bytes, "groups_fp4bytes", ActivationLayout::kQ8G32, 4, 0, kBnbFp4Bytes, 32,
      2 * kPanelRows, ScaleForm::kHalves},
     {Packing::kBlocks2Min, "blocks2min", ActivationLayout::kQ8G256, 2, 0, nullptr, 16,
      sizeof(BlockScales4), ScaleForm::kBlocks},

@@ -176,7 +176,7 @@ Packing packing_of_codes(const QuantTensor& tensor, TargetSet targets, Rounding 
     if (are_levels(tensor.levels, kNf4High, kNf4Low, kNf4Unit))
       return rounds ? Packing::kGroupsNf4Bytes : Packing::kGroupsNf4;
     if (are_levels(tensor.levels, kBnbFp4High, kBnbFp4Low, kBnbFp4Unit))
-      return Packing::kGroupsBnbFp4;
+      return rounds ? Packing::kGroupsFp4Bytes : Packing::kGroupsBnbFp4;
     return Packing::kRows;
   }
   if (scheme.meaning != CodeMeaning::kAffine) return Packing::kRows;
@@ -214,9 +214,13 @@ bool is_e4m3(Packing packing) {
   return packing == Packing::kF8 || packing == Packing::kF8Pairs;
 }
 
+bool is_rounded_levels(Packing packing) {
+  return packing == Packing::kGroupsNf4Bytes || packing == Packing::kGroupsFp4Bytes;
+}
+
 bool is_rounded(const QuantTensor& tensor, Packing packing) {
   const bool is_float8 = tensor.scheme.meaning == CodeMeaning::kE4m3;
-  return packing == Packing::kGroupsNf4Bytes || (packing == Packing::kGroups8 && is_float8);
+  return is_rounded_levels(packing) || (packing == Packing::kGroups8 && is_float8);
 }
 
 // A power of two near the largest scale: halves then hold scales of a 2^14th of it in full.
@@ -231,7 +235,7 @@ float unit_of_rounded(const QuantTensor& tensor) {
 bool is_quant_packing(Packing packing) {
   const ScaleForm form = info(packing).form;
   return is_e4m3(packing) || form == ScaleForm::kZeros || form == ScaleForm::kFloats ||
-         packing == Packing::kGroupsNf4Bytes;
+         is_rounded_levels(packing);
 }
 
 PanelShape panel_shape(Packing packing, int64_t cols) {

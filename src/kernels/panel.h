@@ -46,13 +46,15 @@ bool outgrows_file(Layout layout);
 
 // The same of a weight whose scales lie apart. Schemes without a packing of their own take one of
 // floats that loses nothing: bf16 for narrow floats times powers of two, else f32. Where codes may
-// be rounded, e4m3 and NF4 take packings of bytes.
+// be rounded, e4m3, NF4 and FP4 of bitsandbytes take packings of bytes.
 struct QuantTensor;
 Packing packing_of(const QuantTensor& tensor, TargetSet targets = TargetSet::scalar_only(),
                    Rounding rounding = Rounding::kInputs);
 // Whether only such weights have it.
 bool is_quant_packing(Packing packing);
 bool is_e4m3(Packing packing);
+// Whether it is of levels that are rounded.
+bool is_rounded_levels(Packing packing);
 // Whether the tensor's weights are rounded in this packing, and the unit that their scales are then
 // kept in: outputs are multiplied by it.
 bool is_rounded(const QuantTensor& tensor, Packing packing);

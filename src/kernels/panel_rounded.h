@@ -5,6 +5,7 @@
 //   e4m3  kGroups8: the largest of 32 columns becomes 64 to 120 in units of a power of two, which
 //         is exact, as are all from an eighth of it on; others are off by half a unit at most
 //   NF4   kGroupsNf4Bytes: the codes as they are, levels of one byte
+//   FP4 of bitsandbytes  kGroupsFp4Bytes: the same
 // Scales become halves of a unit that the outputs are multiplied by.
 #pragma once
 
@@ -39,6 +40,11 @@ inline float e4m3_to_bytes(uint8_t (&codes)[32]) {
   return is_number ? std::ldexp(1.0F, static_cast<int>(top) - 13) : std::nanf("");
 }
 
+// What the packing's levels of one byte are divided by.
+inline float unit_of_levels(Packing packing) {
+  return packing == Packing::kGroupsNf4Bytes ? kNf4BytesUnit : kBnbFp4BytesUnit;
+}
+
 template <int Bits>
 void pack_rounded_run(const QuantCodes& tensor, int64_t row, int64_t run, float unit,
                       const PackingInfo& facts, const PanelShape& shape, std::byte* panel,
@@ -46,7 +52,7 @@ void pack_rounded_run(const QuantCodes& tensor, int64_t row, int64_t run, float 
   uint8_t codes[32];
   read_run_codes<Bits>(tensor, row, run, codes);
   float scale = tensor.scales[row * tensor.groups + run * 32 / tensor.group_columns] / unit;
-  scale *= Bits == 8 ? e4m3_to_bytes(codes) : 1 / kNf4BytesUnit;
+  scale *= Bits == 8 ? e4m3_to_bytes(codes) : 1 / unit_of_levels(facts.packing);
   put(panel + run / 8 * shape.block + run % 8 * facts.scale_bytes, lane, to_half(scale).bits);
   write_run<Bits>(codes, panel + shape.run_at(run), lane);
 }

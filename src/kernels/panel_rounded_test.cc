@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// e4m3 and NF4 as bytes, from the packer to the outputs of a layer.
+// e4m3, NF4 and FP4 as bytes, from the packer to the outputs of a layer.
 #include "kernels/panel_rounded.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,8 @@ class Float8Bytes {
 TEST(PanelRounded, Float8LosesLittle) {
   Random random(test_seed());
   Float8Bytes bytes;
-  ASSERT_EQ(packing_of(bytes.tensor(), TargetSet::scalar_only(), Rounding::kCodes), Packing::kGroups8);
+  ASSERT_EQ(packing_of(bytes.tensor(), TargetSet::scalar_only(), Rounding::kCodes),
+            Packing::kGroups8);
   ASSERT_EQ(packing_of(bytes.tensor()), Packing::kF8);
   for (int round = 0; round < 50; ++round) {
     // From all that there are to a few small ones.
@@ -97,7 +98,24 @@ TEST(PanelRounded, NF4HasItsTableOfBytesOnlyWhereItMayBeRounded) {
     EXPECT_NEAR(static_cast<float>(kNf4Bytes[i]) / kNf4BytesUnit, level, 0.0037F) << i;
   }
   EXPECT_EQ(packing_of(tensor), Packing::kGroupsNf4);
-  EXPECT_EQ(packing_of(tensor, TargetSet::scalar_only(), Rounding::kCodes), Packing::kGroupsNf4Bytes);
+  EXPECT_EQ(packing_of(tensor, TargetSet::scalar_only(), Rounding::kCodes),
+            Packing::kGroupsNf4Bytes);
+}
+
+TEST(PanelRounded, FP4HasItsTableOfBytesButForItsSmallest) {
+  QuantTensor tensor;
+  tensor.rows = 16;
+  tensor.cols = 64;
+  tensor.scheme = {CodeMeaning::kLevels, CodeOrder::kRows, 4, 64};
+  for (int i = 0; i < 16; ++i) {
+    const float level = static_cast<float>(128 * kBnbFp4High[i] + kBnbFp4Low[i]) / kBnbFp4Unit;
+    tensor.levels.push_back(level);
+    const float slack = i % 8 == 1 ? 0.0032F : 1e-6F;
+    EXPECT_NEAR(static_cast<float>(kBnbFp4Bytes[i]) / kBnbFp4BytesUnit, level, slack) << i;
+  }
+  EXPECT_EQ(packing_of(tensor), Packing::kGroupsBnbFp4);
+  EXPECT_EQ(packing_of(tensor, TargetSet::scalar_only(), Rounding::kCodes),
+            Packing::kGroupsFp4Bytes);
 }
 
 constexpr int64_t kLayerRows = 37;
@@ -148,7 +166,7 @@ Wanted wanted_of(const float* weights, const float* x) {
 // Within its steps of the weights as they are, the same on every target and for a token alone.
 TEST(PanelRounded, OutputsAreWithinTheSteps) {
   Random random(test_seed());
-  for (const Packing packing : {Packing::kF8, Packing::kGroupsNf4}) {
+  for (const Packing packing : {Packing::kF8, Packing::kGroupsNf4, Packing::kGroupsBnbFp4}) {
     SCOPED_TRACE(info(packing).name);
     const RandomQuant quant = random_quant(random, packing, kLayerRows, kLayerCols);
     const std::vector<float> x = random.normals(kLayerTokens * kLayerCols);

@@ -8,6 +8,7 @@
 
 #include "kernels/code_levels.h"
 #include "kernels/panel.h"
+#include "kernels/panel_rounded.h"
 #include "kernels/test_random.h"
 #include "tensor/quant_tensor.h"
 
@@ -31,8 +32,7 @@ inline QuantScheme random_scheme(Random& random, Packing packing, int64_t rows) 
   if (scheme.bits == 8) orders.push_back(CodeOrder::kRowsSigned);
   if (scheme.bits == 4) orders.push_back(CodeOrder::kRowsHighFirst);
   if (scheme.bits == 4 && rows % 8 == 0) orders.push_back(CodeOrder::kAwq);
-  const bool has_levels =
-      info(packing).form == ScaleForm::kFloats || packing == Packing::kGroupsNf4Bytes;
+  const bool has_levels = info(packing).form == ScaleForm::kFloats || is_rounded_levels(packing);
   if (has_levels) scheme.meaning = CodeMeaning::kLevels;
   scheme.order =
       orders[static_cast<size_t>(random.whole(0, static_cast<int64_t>(orders.size()) - 1))];
@@ -60,8 +60,8 @@ inline RandomQuant random_quant(Random& random, Packing packing, int64_t rows, i
   if (tensor.scheme.meaning == CodeMeaning::kLevels) {
     const PackingInfo& facts = info(packing);
     for (int i = 0; i < 16; ++i) {
-      if (packing == Packing::kGroupsNf4Bytes) {
-        tensor.levels.push_back(static_cast<float>(facts.levels[i]) / kNf4BytesUnit);
+      if (is_rounded_levels(packing)) {
+        tensor.levels.push_back(static_cast<float>(facts.levels[i]) / unit_of_levels(packing));
         continue;
       }
       const float unit = packing == Packing::kGroupsNf4 ? kNf4Unit : kBnbFp4Unit;

@@ -17,6 +17,7 @@ void linear_groups8_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_iq4_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_nf4bytes_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_fp4_amx(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_fp4bytes_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups2zero_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups3zero_amx(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups4zero_amx(const LinearArgs& args, int64_t begin, int64_t end);

@@ -178,6 +178,9 @@ void linear_groups_nf4bytes_amx(const LinearArgs& args, int64_t begin, int64_t e
 void linear_groups_fp4_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<GroupsFp4>(args, begin, end);
 }
+void linear_groups_fp4bytes_amx(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_amx<GroupsFp4Bytes>(args, begin, end);
+}
 void linear_groups1_amx(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_amx<Groups1>(args, begin, end);
 }

@@ -23,6 +23,7 @@ void linear_groups8_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_iq4_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_nf4bytes_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_fp4bytes_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks2min_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks3_avx2(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks4min_avx2(const LinearArgs& args, int64_t begin, int64_t end);

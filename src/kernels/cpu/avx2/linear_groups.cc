@@ -293,6 +293,9 @@ void linear_groups_nf4bytes_avx2(const LinearArgs& args, int64_t begin, int64_t 
 void linear_groups_fp4_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsCore<Codes<4, 16, kE2m1Codes, 28>, PowerScales>>(args, begin, end);
 }
+void linear_groups_fp4bytes_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_words<Codes<4, 128, kBnbFp4Bytes, 248>, HalfScales>(args, begin, end);
+}
 void linear_groups2zero_avx2(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsCore<Codes<2, 0>, ZeroScales>>(args, begin, end);
 }

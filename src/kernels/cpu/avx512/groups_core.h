@@ -330,6 +330,7 @@ using Groups2 = GroupsCore<2, HalfScales, 1>;
 using GroupsNvfp4 = GroupsCore<4, PairScales, 12, kE2m1Codes>;
 using GroupsIq4 = GroupsCore<4, HalfScales, 127, kIq4Codes>;
 using GroupsFp4 = GroupsCore<4, PowerScales, 12, kE2m1Codes>;
+using GroupsFp4Bytes = GroupsCore<4, HalfScales, 120, kBnbFp4Bytes>;
 template <int Bits>
 using GroupsZero = GroupsCore<Bits, ZeroScales, 0>;
 using GroupsNf4 = GroupsCore<4, FloatScales, 127, kNf4High, kNf4Low>;

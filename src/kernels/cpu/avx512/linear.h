@@ -19,6 +19,7 @@ void linear_groups8_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_iq4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_nf4bytes_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_fp4_avx512(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_fp4bytes_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks2min_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks3_avx512(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks4min_avx512(const LinearArgs& args, int64_t begin, int64_t end);

@@ -30,6 +30,9 @@ void linear_groups_nf4bytes_avx512(const LinearArgs& args, int64_t begin, int64_
 void linear_groups_fp4_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsFp4>(args, begin, end);
 }
+void linear_groups_fp4bytes_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsFp4Bytes>(args, begin, end);
+}
 void linear_groups2zero_avx512(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsZero<2>>(args, begin, end);
 }

@@ -14,6 +14,7 @@ void linear_groups8_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_iq4_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_nf4bytes_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_fp4_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_fp4bytes_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks2min_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks3_i8mm(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks4min_i8mm(const LinearArgs& args, int64_t begin, int64_t end);

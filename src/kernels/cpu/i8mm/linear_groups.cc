@@ -32,6 +32,9 @@ void linear_groups_nf4bytes_i8mm(const LinearArgs& args, int64_t begin, int64_t 
 void linear_groups_fp4_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<MatrixTiles>::Fp4>(args, begin, end);
 }
+void linear_groups_fp4bytes_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
+  linear_by_panels<GroupsKernels<MatrixTiles>::Fp4Bytes>(args, begin, end);
+}
 void linear_groups2zero_i8mm(const LinearArgs& args, int64_t begin, int64_t end) {
   linear_by_panels<GroupsKernels<MatrixTiles>::Zero<2>>(args, begin, end);
 }

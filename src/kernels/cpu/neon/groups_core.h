@@ -216,6 +216,7 @@ struct GroupsKernels {
   using Iq4 = GroupsCore<Tiles, 4, HalfScales, 0, kIq4Codes>;
   using Nf4Bytes = GroupsCore<Tiles, 4, HalfScales, 0, kNf4Bytes>;
   using Fp4 = GroupsCore<Tiles, 4, PowerScales, 0, kE2m1Codes>;
+  using Fp4Bytes = GroupsCore<Tiles, 4, HalfScales, 0, kBnbFp4Bytes>;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ void linear_groups8_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_iq4_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_nf4bytes_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_groups_fp4_neon(const LinearArgs& args, int64_t begin, int64_t end);
+void linear_groups_fp4bytes_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks2min_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks3_neon(const LinearArgs& args, int64_t begin, int64_t end);
 void linear_blocks4min_neon(const LinearArgs& args, int64_t begin, int64_t end);
