@@ -38,6 +38,20 @@ bool may_use_tiles() {
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
+// Of a processor whose first leaf begins with `a`.
+WeightsAhead weights_ahead(uint32_t a) {
+  constexpr uint32_t kIntel = 0x756E6547;  // "Genu"ineIntel
+  constexpr uint32_t kAmd = 0x68747541;    // "Auth"enticAMD
+  constexpr uint32_t kZen5 = 0x1A;
+  const uint32_t family = ((a >> 8) & 0xF) + ((a >> 20) & 0xFF);
+  uint32_t maker = 0;
+  uint32_t c = 0;
+  uint32_t d = 0;
+  if (__get_cpuid(0, &a, &maker, &c, &d) == 0) return WeightsAhead::kByItself;
+  if (maker == kIntel) return WeightsAhead::kTwoSteps;
+  return maker == kAmd && family >= kZen5 ? WeightsAhead::kFar : WeightsAhead::kByItself;
+}
+
 bool bit(uint32_t word, int index) {
   return ((word >> index) & 1u) != 0;
 }
@@ -63,8 +77,7 @@ CpuFeatures detect_cpu_features() {
   uint32_t d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || !bit(c, 27)) return features;  // no OSXSAVE
   const bool has_fma = bit(c, 12) && bit(c, 28) && bit(c, 29);              // FMA, AVX, F16C
-  constexpr uint32_t kIntel = 0x756E6547;                                   // "Genu"ineIntel
-  if (__get_cpuid(0, &a, &b, &c, &d) != 0) features.needs_prefetch = b == kIntel;
+  features.weights_ahead = weights_ahead(a);
   const uint64_t states = enabled_states();
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return features;
   const bool has_ymm = (states & 0x6) == 0x6;

@@ -8,6 +8,13 @@
 
 namespace ingot {
 
+// How weights are asked for before the arithmetic that they stream through needs them.
+enum class WeightsAhead : uint8_t {
+  kByItself,  // one or two tokens: its own prefetchers do best alone (AMD to Zen 4)
+  kTwoSteps,  // one or two tokens: into the second level, then into the first (Intel)
+  kFar,       // any number: into the first level, early (AMD from Zen 5 on)
+};
+
 struct CpuFeatures {
   bool has_avx2 = false;    // with FMA, F16C and BMI2, as every AVX2 machine has
   bool has_avx512 = false;  // F, BW, DQ, VL
@@ -16,8 +23,7 @@ struct CpuFeatures {
   bool has_avx512_vbmi = false;
   bool has_amx_int8 = false;
   bool has_amx_bf16 = false;
-  // Its own prefetchers fall behind a stream of weights that is computed on as it passes.
-  bool needs_prefetch = false;
+  WeightsAhead weights_ahead = WeightsAhead::kByItself;
   bool has_neon_dotprod = false;  // and fp16 and ARMv8.2, as every such machine has
   bool has_neon_i8mm = false;
 };

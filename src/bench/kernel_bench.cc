@@ -184,7 +184,7 @@ void KernelBench::linear(const LinearKernel& kernel, Layout layout) {
                     .y = y.data(),
                     .y_stride = rows,
                     .bias = nullptr,
-                    .needs_prefetch = detect_cpu_features().needs_prefetch,
+                    .weights_ahead = detect_cpu_features().weights_ahead,
                     .l2_bytes = l2_cache_bytes()};
     for (size_t i = 0; i < count; ++i) {
       args.weights = weights + i * matrix_bytes;

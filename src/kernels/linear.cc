@@ -41,7 +41,7 @@ void in_pieces(const PanelSource& source, int64_t begin, int64_t end, const Pack
 }
 
 struct Core {
-  bool needs_prefetch = detect_cpu_features().needs_prefetch;
+  WeightsAhead weights_ahead = detect_cpu_features().weights_ahead;
   int64_t l2_bytes = l2_cache_bytes();
 };
 const Core& this_core() {
@@ -218,7 +218,7 @@ Linear::Call Linear::call(const Exec& exec, Activations& x, float* y, int64_t y_
       .y_stride = y_stride,
       .bias = bias_.empty() ? nullptr : bias_.data(),
       .scale = scale_,
-      .needs_prefetch = this_core().needs_prefetch,
+      .weights_ahead = this_core().weights_ahead,
       .l2_bytes = this_core().l2_bytes,
       .x_scales = is_int8 ? nullptr : input.scales,
   };

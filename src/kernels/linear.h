@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/cpu.h"
 #include "blocks/layout.h"
 #include "kernels/activations.h"
 #include "kernels/device.h"
@@ -33,9 +34,9 @@ struct LinearArgs {
   int64_t tokens;
   float* y;  // [tokens, y_stride]; written at columns [begin, end)
   int64_t y_stride;
-  const float* bias;                      // [rows] or null
-  float scale = 1;                        // of all outputs, before the bias
-  bool needs_prefetch = false;            // of the weights for one or two tokens, see base/cpu.h
+  const float* bias;  // [rows] or null
+  float scale = 1;    // of all outputs, before the bias
+  WeightsAhead weights_ahead = WeightsAhead::kByItself;
   int64_t l2_bytes = int64_t{256} << 10;  // of a core; half is for inputs that pass again
   // Of inputs that are codes, [tokens][cols / 128, rounded up], or null: for kF8Pairs.
   const float* x_scales = nullptr;

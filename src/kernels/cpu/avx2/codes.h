@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cpu.h"
+
 namespace ingot::cpu {
 namespace {
 
@@ -237,12 +239,18 @@ template <int64_t Bytes>
 }
 
 // Tokens whose sums of 16 rows fit the registers. Both halves of a line are then read together, and
-// AMD's own prefetcher, which sees a plain stream, does best alone (as with AVX-512); one half
-// after the other, it does not.
+// Zen 4's own prefetcher, which sees a plain stream, does best alone (as with AVX-512); one half
+// after the other, it does not. Zen 5 is always asked for lines, early and into its first level.
 inline constexpr int64_t kWideTokens = 2;
 template <int64_t Bytes, bool IsWide>
-[[gnu::always_inline]] inline void prefetch_stream(const std::byte* from, bool needs_prefetch) {
-  if (!IsWide || needs_prefetch) prefetch<Bytes>(from);
+[[gnu::always_inline]] inline void prefetch_stream(const std::byte* from, WeightsAhead ahead) {
+  if (ahead == WeightsAhead::kFar) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < Bytes; i += kLine)
+      _mm_prefetch(reinterpret_cast<const char*>(from + kPrefetchBytes + i), _MM_HINT_T0);
+  } else if (!IsWide || ahead == WeightsAhead::kTwoSteps) {
+    prefetch<Bytes>(from);
+  }
 }
 // Scales that are read in turn with the codes after them break the stream, unless their lines are
 // asked for in order first.

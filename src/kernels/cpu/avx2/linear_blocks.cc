@@ -129,7 +129,7 @@ struct BlocksCore {
   // One block of the halves [First, Last) of a panel's rows.
   template <int64_t First, int64_t Last, int64_t Tokens>
   [[gnu::always_inline]] static void add_halves(const PackedScales& scales, const std::byte* run,
-                                                bool needs_prefetch, const Q8G256* x,
+                                                WeightsAhead weights_ahead, const Q8G256* x,
                                                 int64_t stride, __m256 (&sums)[2][Tokens]) {
     const std::byte* ahead = run + kPrefetchBytes;
     const int8_t* in[Tokens];
@@ -151,7 +151,7 @@ struct BlocksCore {
       for (int64_t r = 0; r < kRunsOfPair; ++r, run += Of::kRunBytes) {
         const int64_t index = pair * kRunsOfPair + r;
         if constexpr (First == 0)
-          prefetch_stream<kStreamBytes, Last == 2>(ahead + index * kStreamBytes, needs_prefetch);
+          prefetch_stream<kStreamBytes, Last == 2>(ahead + index * kStreamBytes, weights_ahead);
 #pragma GCC unroll 2
         for (int64_t h = First; h < Last; ++h)
           add_run(run + h * kHalfLine, r, pairs[h], in, index * 32, totals[h]);
@@ -192,10 +192,10 @@ struct BlocksCore {
       run += kScaleBytes;
       if constexpr (Tokens <= kWideTokens) {
         begin_stream<kScaleBytes>(run - kScaleBytes);
-        add_halves<0, 2>(scales, run, args.needs_prefetch, x + block, stride, sums);
+        add_halves<0, 2>(scales, run, args.weights_ahead, x + block, stride, sums);
       } else {
-        add_halves<0, 1>(scales, run, args.needs_prefetch, x + block, stride, sums);
-        add_halves<1, 2>(scales, run, args.needs_prefetch, x + block, stride, sums);
+        add_halves<0, 1>(scales, run, args.weights_ahead, x + block, stride, sums);
+        add_halves<1, 2>(scales, run, args.weights_ahead, x + block, stride, sums);
       }
     }
     for (int64_t t = 0; t < Tokens; ++t) {

@@ -131,8 +131,9 @@ struct GroupsCore {
   // Some groups, of one input block, of the halves [First, Last) of a panel's rows.
   template <int64_t First, int64_t Last, int64_t Tokens>
   [[gnu::always_inline]] static void add_halves(const std::byte* scales, const std::byte* run,
-                                                bool needs_prefetch, int64_t groups, const Q8G32* x,
-                                                int64_t stride, __m256 (&sums)[2][Tokens]) {
+                                                WeightsAhead weights_ahead, int64_t groups,
+                                                const Q8G32* x, int64_t stride,
+                                                __m256 (&sums)[2][Tokens]) {
     const std::byte* ahead = run + kPrefetchBytes;
     const int8_t* in[Tokens];
 #pragma GCC unroll 8
@@ -140,7 +141,7 @@ struct GroupsCore {
       in[t] = x[t * stride].codes;
     for (int64_t group = 0; group < groups; ++group) {
       if constexpr (First == 0)
-        prefetch_stream<kStreamBytes, Last == 2>(ahead + group * kStreamBytes, needs_prefetch);
+        prefetch_stream<kStreamBytes, Last == 2>(ahead + group * kStreamBytes, weights_ahead);
 #pragma GCC unroll 2
       for (int64_t h = First; h < Last; ++h)
         add_group(scales + group * Scales::kBytes, run + group * Of::kRunBytes + h * kHalfLine, h,
@@ -170,10 +171,10 @@ struct GroupsCore {
       }
       run += kScaleBytes;
       if constexpr (Tokens <= kWide) {
-        add_halves<0, 2>(scales, run, args.needs_prefetch, groups, x + block, stride, sums);
+        add_halves<0, 2>(scales, run, args.weights_ahead, groups, x + block, stride, sums);
       } else {
-        add_halves<0, 1>(scales, run, args.needs_prefetch, groups, x + block, stride, sums);
-        add_halves<1, 2>(scales, run, args.needs_prefetch, groups, x + block, stride, sums);
+        add_halves<0, 1>(scales, run, args.weights_ahead, groups, x + block, stride, sums);
+        add_halves<1, 2>(scales, run, args.weights_ahead, groups, x + block, stride, sums);
       }
     }
     for (int64_t t = 0; t < Tokens; ++t) {

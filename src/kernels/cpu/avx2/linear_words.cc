@@ -66,14 +66,14 @@ struct WordsCore {
 
   // One block of the halves [First, Last) of the rows.
   template <int64_t First, int64_t Last, int64_t Tokens>
-  [[gnu::always_inline]] static void add_halves(const std::byte* block, bool needs_prefetch,
+  [[gnu::always_inline]] static void add_halves(const std::byte* block, WeightsAhead weights_ahead,
                                                 const I16G128* x, int64_t stride,
                                                 __m256 (&totals)[2][Tokens]) {
     for (int64_t group = 0; group < kGroups; ++group) {
       if constexpr (First == 0) {
         const std::byte* ahead = block + kPrefetchBytes + group * kGroupBytes;
         for (int64_t i = 0; i < kGroupBytes; i += 8 * kLine)
-          prefetch_stream<8 * kLine, Last == 2>(ahead + i, needs_prefetch);
+          prefetch_stream<8 * kLine, Last == 2>(ahead + i, weights_ahead);
       }
       __m256i sums[2][Tokens];
       multiply<First, Last>(block + kLine, x, stride, group, sums);
@@ -94,12 +94,15 @@ struct WordsCore {
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       totals[0][t] = totals[1][t] = _mm256_setzero_ps();
+    // Nothing is unpacked: one or two tokens leave Zen 5's own prefetchers time enough too.
+    const bool is_plain = Tokens <= 2 && args.weights_ahead == WeightsAhead::kFar;
+    const WeightsAhead ahead = is_plain ? WeightsAhead::kByItself : args.weights_ahead;
     for (int64_t block = 0; block < stride; ++block, panel += kPanelBlockBytes) {
       if constexpr (Tokens <= 2 * kWideTokens) {  // sums are all there is
-        add_halves<0, 2>(panel, args.needs_prefetch, x + block, stride, totals);
+        add_halves<0, 2>(panel, ahead, x + block, stride, totals);
       } else {
-        add_halves<0, 1>(panel, args.needs_prefetch, x + block, stride, totals);
-        add_halves<1, 2>(panel, args.needs_prefetch, x + block, stride, totals);
+        add_halves<0, 1>(panel, ahead, x + block, stride, totals);
+        add_halves<1, 2>(panel, ahead, x + block, stride, totals);
       }
     }
     for (int64_t t = 0; t < Tokens; ++t) {

@@ -128,15 +128,14 @@ struct FoldedCore {
       sums[t] = _mm512_setzero_ps();
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
       const auto& scales = *reinterpret_cast<const PackedScales*>(run);
-      prefetch_run<Tokens>(run, kScaleBytes, args.needs_prefetch);
+      prefetch_run<Tokens>(run, kScaleBytes, args.weights_ahead);
       run += kScaleBytes;
       __m512i totals[Tokens];
       __m512i min_sums[Tokens];
       if constexpr (Tokens <= kFewest) {
-        if (args.needs_prefetch) prefetch_run<Tokens>(run, 8 * kRunBytes, true);
-        multiply_few<Tokens>(scales, run, x, stride, totals, min_sums);
+        multiply_few<Tokens>(scales, run, args.weights_ahead, x, stride, totals, min_sums);
       } else {
-        multiply_folded<Tokens>(scales, run, x, stride, totals, min_sums);
+        multiply_folded<Tokens>(scales, run, args.weights_ahead, x, stride, totals, min_sums);
       }
       run += 8 * kRunBytes;
       const __m512 scale = Plain::scale_of(scales);
@@ -151,8 +150,8 @@ struct FoldedCore {
   }
 
   template <int64_t Tokens>
-  static void multiply_folded(const PackedScales& scales, const std::byte* run, const Q8G256* x,
-                              int64_t stride, __m512i (&totals)[Tokens],
+  static void multiply_folded(const PackedScales& scales, const std::byte* run, WeightsAhead ahead,
+                              const Q8G256* x, int64_t stride, __m512i (&totals)[Tokens],
                               __m512i (&min_sums)[Tokens]) {
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t) {
@@ -160,7 +159,7 @@ struct FoldedCore {
       min_sums[t] = _mm512_setzero_si512();
     }
     for (int64_t r = 0; r < kPairs; ++r, run += kRunBytes) {
-      prefetch_run<Tokens>(run, kRunBytes, true);
+      prefetch_run<Tokens>(run, kRunBytes, ahead);
       const Pairs pairs = read_pairs(scales, r);
       __m512i codes[8];
       fold_run(run, pairs, codes);
@@ -179,8 +178,9 @@ struct FoldedCore {
   }
 
   template <int64_t Tokens>
-  static void multiply_few(const PackedScales& scales, const std::byte* run, const Q8G256* x,
-                           int64_t stride, __m512i (&totals)[Tokens], __m512i (&min_sums)[Tokens]) {
+  static void multiply_few(const PackedScales& scales, const std::byte* run, WeightsAhead ahead,
+                           const Q8G256* x, int64_t stride, __m512i (&totals)[Tokens],
+                           __m512i (&min_sums)[Tokens]) {
     alignas(64) int16_t taken_off[Tokens][16];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t) {
@@ -188,6 +188,7 @@ struct FoldedCore {
       if constexpr (!kHasMin) take_off(x[t * stride], taken_off[t]);
     }
     for (int64_t r = 0; r < kPairs; ++r, run += kRunBytes) {
+      if (ahead != WeightsAhead::kByItself) prefetch_run<Tokens>(run, kRunBytes, ahead);
       const Pairs pairs = read_pairs(scales, r);
       __m512i codes[8];
       read_apart(run, codes);

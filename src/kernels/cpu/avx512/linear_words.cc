@@ -116,11 +116,14 @@ struct WordsCore {
     __m512 totals[Tokens];
     for (int64_t t = 0; t < Tokens; ++t)
       totals[t] = _mm512_setzero_ps();
+    // Nothing is unpacked: one or two tokens leave Zen 5's own prefetchers time enough too.
+    const bool is_plain = Tokens <= 2 && args.weights_ahead == WeightsAhead::kFar;
+    const WeightsAhead ahead = is_plain ? WeightsAhead::kByItself : args.weights_ahead;
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
       for (int64_t group = 0; group < kGroups; ++group) {
         __m512i sums[1][Tokens];
-        if (args.needs_prefetch)
-          prefetch_run<Tokens>(panel + group * 4 * kRunBytes, 4 * kRunBytes, true);
+        if (ahead != WeightsAhead::kByItself)
+          prefetch_run<Tokens>(panel + group * 4 * kRunBytes, 4 * kRunBytes, ahead);
         multiply<1, Tokens>({panel + kScaleBytes}, x, stride, group, sums);
         const __m512 scale = scale_of(panel, group);
 #pragma GCC unroll 8
