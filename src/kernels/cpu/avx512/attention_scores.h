@@ -11,7 +11,7 @@
 namespace ingot::cpu {
 namespace {
 
-inline constexpr int64_t kTurnedQueries = 4;  // that share the loads of a key
+inline constexpr int64_t kTurnedQueries = 2;  // that share the loads of two keys
 inline constexpr int64_t kLeastTurned = 8;    // queries
 inline constexpr int64_t kMostTurnedDim = 256;
 
@@ -59,29 +59,38 @@ inline void turn_keys(const float* keys, int64_t count, int64_t dim, float* to) 
   }
 }
 
-// Of some queries by 16 positions. Dim 0: only `dim` knows.
-template <int64_t Queries, int64_t Dim>
+// Of some queries by one or two times 16 positions. Dim 0: only `dim` knows.
+template <int64_t Queries, int64_t Blocks, int64_t Dim>
 struct TurnedScores {
   struct Sums {
-    __m512 of[Queries];
+    __m512 of[Blocks][Queries];
   };
   const float* q;
-  const float* keys;  // [dim][16]
+  const float* keys;  // [Blocks][dim][16]
   int64_t dim;
 
   // The sum of every sixteenth dimension from `first` on.
   Sums sixteenth(int64_t first) const {
     Sums sums;
+#pragma GCC unroll 2
+    for (int64_t b = 0; b < Blocks; ++b)
 #pragma GCC unroll 4
-    for (int64_t n = 0; n < Queries; ++n)
-      sums.of[n] = _mm512_setzero_ps();
+      for (int64_t n = 0; n < Queries; ++n)
+        sums.of[b][n] = _mm512_setzero_ps();
     const int64_t end = Dim == 0 ? dim : Dim;
 #pragma GCC unroll 8
     for (int64_t d = first; d < end; d += 16) {
-      const __m512 key = Avx512::keep(_mm512_load_ps(keys + d * 16));
+      __m512 key[Blocks];
+#pragma GCC unroll 2
+      for (int64_t b = 0; b < Blocks; ++b)
+        key[b] = Avx512::keep(_mm512_load_ps(keys + (b * end + d) * 16));
 #pragma GCC unroll 4
-      for (int64_t n = 0; n < Queries; ++n)
-        sums.of[n] = _mm512_fmadd_ps(key, _mm512_set1_ps(q[n * end + d]), sums.of[n]);
+      for (int64_t n = 0; n < Queries; ++n) {
+        const __m512 value = _mm512_set1_ps(q[n * end + d]);
+#pragma GCC unroll 2
+        for (int64_t b = 0; b < Blocks; ++b)
+          sums.of[b][n] = _mm512_fmadd_ps(key[b], value, sums.of[b][n]);
+      }
     }
     return sums;
   }
@@ -93,36 +102,52 @@ struct TurnedScores {
     } else {
       Sums sums = every<2 * Apart>(first);
       const Sums others = every<2 * Apart>(first + Apart);
+#pragma GCC unroll 2
+      for (int64_t b = 0; b < Blocks; ++b)
 #pragma GCC unroll 4
-      for (int64_t n = 0; n < Queries; ++n)
-        sums.of[n] = _mm512_add_ps(sums.of[n], others.of[n]);
+        for (int64_t n = 0; n < Queries; ++n)
+          sums.of[b][n] = _mm512_add_ps(sums.of[b][n], others.of[b][n]);
       return sums;
     }
   }
 };
 
-template <int64_t Queries, int64_t Dim>
+template <int64_t Queries, int64_t Blocks, int64_t Dim>
 inline void score_turned(const float* q, const float* keys, int64_t dim, int64_t count,
                          float* scores, int64_t stride) {
-  const auto sums = TurnedScores<Queries, Dim>{q, keys, dim}.template every<1>(0);
+  const auto sums = TurnedScores<Queries, Blocks, Dim>{q, keys, dim}.template every<1>(0);
   for (int64_t n = 0; n < Queries; ++n)
-    store_floats(scores + n * stride, count, sums.of[n]);
+    for (int64_t b = 0; b < Blocks; ++b)
+      store_floats(scores + n * stride + b * 16, count - b * 16, sums.of[b][n]);
 }
 
+template <int64_t Blocks, int64_t Dim>
+void score_keys(const float* q, int64_t queries, const float* keys, int64_t dim, int64_t count,
+                float* scores, int64_t stride) {
+  alignas(64) float turned[kMostTurnedDim * 16 * Blocks];
+  for (int64_t b = 0; b < Blocks; ++b) {
+    const int64_t left = count - b * 16;
+    turn_keys(keys + b * 16 * dim, left < 16 ? left : 16, dim, turned + b * 16 * dim);
+  }
+  int64_t n = 0;
+  for (; n + kTurnedQueries <= queries; n += kTurnedQueries)
+    score_turned<kTurnedQueries, Blocks, Dim>(q + n * dim, turned, dim, count, scores + n * stride,
+                                              stride);
+  for (; n < queries; ++n)
+    score_turned<1, Blocks, Dim>(q + n * dim, turned, dim, count, scores + n * stride, stride);
+}
+
+// Two times 16 positions share the loads of the queries, which one would wait for.
 template <int64_t Dim>
 void score_all_turned(const float* q, int64_t queries, const PositionBlock& keys, float* scores,
                       int64_t stride) {
-  alignas(64) float turned[kMostTurnedDim * 16];
-  for (int64_t i = 0; i < keys.count; i += 16) {
-    const int64_t count = keys.count - i < 16 ? keys.count - i : 16;
-    turn_keys(keys.data + i * keys.dim, count, keys.dim, turned);
-    int64_t n = 0;
-    for (; n + kTurnedQueries <= queries; n += kTurnedQueries)
-      score_turned<kTurnedQueries, Dim>(q + n * keys.dim, turned, keys.dim, count,
-                                        scores + n * stride + i, stride);
-    for (; n < queries; ++n)
-      score_turned<1, Dim>(q + n * keys.dim, turned, keys.dim, count, scores + n * stride + i,
-                           stride);
+  for (int64_t i = 0; i < keys.count; i += 32) {
+    const int64_t count = keys.count - i < 32 ? keys.count - i : 32;
+    const float* from = keys.data + i * keys.dim;
+    if (count > 16)
+      score_keys<2, Dim>(q, queries, from, keys.dim, count, scores + i, stride);
+    else
+      score_keys<1, Dim>(q, queries, from, keys.dim, count, scores + i, stride);
   }
 }
 
