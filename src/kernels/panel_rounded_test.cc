@@ -87,31 +87,32 @@ TEST(PanelRounded, Float8KeepsWhatIsNoNumber) {
   EXPECT_FALSE(std::isnan(bytes.scale(1)));
 }
 
-TEST(PanelRounded, NF4HasItsTableOfBytesOnlyWhereItMayBeRounded) {
+// No weights, only what they would be looked up in.
+QuantTensor tensor_of_levels(const int8_t* high, const int8_t* low, float unit) {
   QuantTensor tensor;
   tensor.rows = 16;
   tensor.cols = 64;
   tensor.scheme = {CodeMeaning::kLevels, CodeOrder::kRows, 4, 64};
-  for (int i = 0; i < 16; ++i) {
-    const float level = static_cast<float>(128 * kNf4High[i] + kNf4Low[i]) / kNf4Unit;
-    tensor.levels.push_back(level);
-    EXPECT_NEAR(static_cast<float>(kNf4Bytes[i]) / kNf4BytesUnit, level, 0.0037F) << i;
-  }
+  for (int i = 0; i < 16; ++i)
+    tensor.levels.push_back(static_cast<float>(128 * high[i] + low[i]) / unit);
+  return tensor;
+}
+
+TEST(PanelRounded, NF4HasItsTableOfBytesOnlyWhereItMayBeRounded) {
+  const QuantTensor tensor = tensor_of_levels(kNf4High, kNf4Low, kNf4Unit);
+  for (size_t i = 0; i < 16; ++i)
+    EXPECT_NEAR(static_cast<float>(kNf4Bytes[i]) / kNf4BytesUnit, tensor.levels[i], 0.0037F) << i;
   EXPECT_EQ(packing_of(tensor), Packing::kGroupsNf4);
   EXPECT_EQ(packing_of(tensor, TargetSet::scalar_only(), Rounding::kCodes),
             Packing::kGroupsNf4Bytes);
 }
 
 TEST(PanelRounded, FP4HasItsTableOfBytesButForItsSmallest) {
-  QuantTensor tensor;
-  tensor.rows = 16;
-  tensor.cols = 64;
-  tensor.scheme = {CodeMeaning::kLevels, CodeOrder::kRows, 4, 64};
-  for (int i = 0; i < 16; ++i) {
-    const float level = static_cast<float>(128 * kBnbFp4High[i] + kBnbFp4Low[i]) / kBnbFp4Unit;
-    tensor.levels.push_back(level);
+  const QuantTensor tensor = tensor_of_levels(kBnbFp4High, kBnbFp4Low, kBnbFp4Unit);
+  for (size_t i = 0; i < 16; ++i) {
     const float slack = i % 8 == 1 ? 0.0032F : 1e-6F;
-    EXPECT_NEAR(static_cast<float>(kBnbFp4Bytes[i]) / kBnbFp4BytesUnit, level, slack) << i;
+    const float as_byte = static_cast<float>(kBnbFp4Bytes[i]) / kBnbFp4BytesUnit;
+    EXPECT_NEAR(as_byte, tensor.levels[i], slack) << i;
   }
   EXPECT_EQ(packing_of(tensor), Packing::kGroupsBnbFp4);
   EXPECT_EQ(packing_of(tensor, TargetSet::scalar_only(), Rounding::kCodes),
