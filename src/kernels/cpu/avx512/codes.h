@@ -16,6 +16,22 @@ namespace {
 
 inline constexpr int64_t kLine = 64;
 
+// The dot instructions as they are: around the compiler's own functions for them GCC copies sums
+// from register to register, or keeps them in memory.
+inline __m512i dot_bytes(__m512i sum, __m512i codes, __m512i inputs) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(inputs));
+  return sum;
+}
+inline __m512i dot_words(__m512i sum, __m512i a, __m512i b) {
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+  return sum;
+}
+// A value that is loaded once, not anew for each use.
+inline __m512i in_register(__m512i value) {
+  asm("" : "+v"(value));
+  return value;
+}
+
 inline __m512i load_line(const std::byte* from) {
   return _mm512_loadu_si512(from);
 }

@@ -303,7 +303,7 @@ struct FoldedCore {
           const __m512i four = broadcast_4_bytes(in[t] + i * 4);
 #pragma GCC unroll 2
           for (int64_t p = 0; p < Panels; ++p)
-            totals[p][t] = _mm512_dpbusd_epi32(totals[p][t], codes[p], four);
+            totals[p][t] = dot_bytes(totals[p][t], codes[p], four);
         }
       }
     }

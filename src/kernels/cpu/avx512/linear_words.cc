@@ -17,7 +17,7 @@ namespace {
 
 struct WordsCore {
   using Input = I16G128;
-  static constexpr int64_t kPassTokens = tile_tokens(4);  // six would not fit the registers
+  static constexpr int64_t kPassTokens = tile_tokens(4);
   static constexpr int64_t kFewTokens = 16;
   static constexpr int64_t kScaleBytes = kLine;
   static constexpr int64_t kRunBytes = 16 * kLine;  // of 32 columns
@@ -84,23 +84,29 @@ struct WordsCore {
       for (int64_t t = 0; t < Tokens; ++t)
         sums[p][t] = _mm512_sub_epi32(tiles[p].crossed[group],
                                       _mm512_set1_epi32(x[t * stride].crossed[group]));
-    for (int64_t first = group * kPairs; first < (group + 1) * kPairs; first += 8) {
-#pragma GCC unroll 4
-      for (int64_t i = first; i < first + 8; i += 2) {
+    const int16_t* in[Tokens];
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t) {
+      in[t] = x[t * stride].codes;
+      asm("" : "+r"(in[t]));
+    }
+    for (int64_t first = group * kPairs; first < (group + 1) * kPairs; first += 4) {
+#pragma GCC unroll 2
+      for (int64_t i = first; i < first + 4; i += 2) {
         __m512i weights[Panels][2];
 #pragma GCC unroll 2
         for (int64_t p = 0; p < Panels; ++p) {
-          weights[p][0] = _mm512_loadu_si512(tiles[p].codes + i * kLine);
-          weights[p][1] = _mm512_loadu_si512(tiles[p].codes + (i + 1) * kLine);
+          weights[p][0] = in_register(_mm512_loadu_si512(tiles[p].codes + i * kLine));
+          weights[p][1] = in_register(_mm512_loadu_si512(tiles[p].codes + (i + 1) * kLine));
         }
 #pragma GCC unroll 8
         for (int64_t t = 0; t < Tokens; ++t) {
-          const __m512i x0 = broadcast_4_bytes(x[t * stride].codes + 2 * i);
-          const __m512i x2 = broadcast_4_bytes(x[t * stride].codes + 2 * i + 2);
+          const __m512i x0 = in_register(broadcast_4_bytes(in[t] + 2 * i));
+          const __m512i x2 = in_register(broadcast_4_bytes(in[t] + 2 * i + 2));
 #pragma GCC unroll 2
           for (int64_t p = 0; p < Panels; ++p)
-            sums[p][t] = _mm512_dpwssd_epi32(sums[p][t], _mm512_add_epi16(weights[p][0], x2),
-                                             _mm512_add_epi16(weights[p][1], x0));
+            sums[p][t] = dot_words(sums[p][t], _mm512_add_epi16(weights[p][0], x2),
+                                   _mm512_add_epi16(weights[p][1], x0));
         }
       }
     }
