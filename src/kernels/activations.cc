@@ -6,12 +6,6 @@
 #include "kernels/input_rounding.h"
 
 namespace ingot {
-namespace {
-
-constexpr size_t kScratchAlignment = 64;
-
-}  // namespace
-
 size_t activation_row_bytes(ActivationLayout layout, int64_t cols) {
   const int64_t blocks = (cols + kPackedColumns - 1) / kPackedColumns;
   switch (layout) {
@@ -53,7 +47,7 @@ PackedInput Activations::input(ActivationLayout layout, const Exec& exec, const 
   if (!input.forms[static_cast<size_t>(rounded)].is_ready) round(rounded, x, input, exec);
   const std::vector<float>& scales = input.scales[static_cast<size_t>(rounded)];
   const auto* values = reinterpret_cast<const float*>(
-      input.forms[static_cast<size_t>(ActivationLayout::kF32)].begin());
+      input.forms[static_cast<size_t>(ActivationLayout::kF32)].rows.data());
   return {form(layout, values, input.forms, exec), scales.empty() ? nullptr : scales.data()};
 }
 
@@ -98,13 +92,13 @@ const float* Activations::ordered(const ColumnOrder& order, const Exec& exec) {
 
 void Activations::round(ActivationLayout layout, const float* x, Variant& input, const Exec& exec) {
   Packed& packed = input.forms[static_cast<size_t>(layout)];
-  packed.reserve(activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_));
+  packed.rows.reserve(activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_));
   std::vector<float>& scales = input.scales[static_cast<size_t>(layout)];
   const int64_t spans = (cols_ + kScaleColumns - 1) / kScaleColumns;
   if (layout == ActivationLayout::kQ8G32) scales.resize(static_cast<size_t>(tokens_));
   if (layout == ActivationLayout::kBF16) scales.resize(static_cast<size_t>(tokens_ * spans));
   const RoundKernel* kernel = choose_round(layout, input.quant, targets_);
-  const RoundArgs args{x, cols_, &input.quant, packed.begin(), scales.data()};
+  const RoundArgs args{x, cols_, &input.quant, packed.rows.data(), scales.data()};
   exec.for_ranges(tokens_, 1, [&](int64_t begin, int64_t end) { kernel->run(args, begin, end); });
   packed.is_ready = true;
 }
@@ -113,32 +107,23 @@ const std::byte* Activations::form(ActivationLayout layout, const float* x, Form
                                    const Exec& exec) {
   if (layout == ActivationLayout::kF32) return reinterpret_cast<const std::byte*>(x);
   Packed& packed = forms[static_cast<size_t>(layout)];
-  if (packed.is_ready) return packed.begin();
+  if (packed.is_ready) return packed.rows.data();
   INGOT_CHECK(cols_ % activation_group(layout) == 0);
   if (is_arranged(layout)) {
     const std::byte* rows = form(rows_of(layout), x, forms, exec);
     const int64_t groups = (tokens_ + kTokensOfTile - 1) / kTokensOfTile;
-    packed.reserve(arranged_bytes(layout, cols_) * static_cast<size_t>(groups));
-    const ArrangeArgs args{rows, cols_, tokens_, packed.begin()};
+    packed.rows.reserve(arranged_bytes(layout, cols_) * static_cast<size_t>(groups));
+    const ArrangeArgs args{rows, cols_, tokens_, packed.rows.data()};
     exec.for_ranges(groups, 1,
                     [&](int64_t begin, int64_t end) { arrange_rows(layout, args, begin, end); });
   } else {
-    packed.reserve(activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_));
+    packed.rows.reserve(activation_row_bytes(layout, cols_) * static_cast<size_t>(tokens_));
     const PackKernel* kernel = choose_pack(layout, targets_);
-    const PackArgs args{x, cols_, packed.begin()};
+    const PackArgs args{x, cols_, packed.rows.data()};
     exec.for_ranges(tokens_, 1, [&](int64_t begin, int64_t end) { kernel->run(args, begin, end); });
   }
   packed.is_ready = true;
-  return packed.begin();
-}
-
-void Activations::Packed::reserve(size_t size) {
-  if (bytes.size() < size + kScratchAlignment) bytes.resize(size + kScratchAlignment);
-}
-
-std::byte* Activations::Packed::begin() {
-  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
-  return bytes.data() + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
+  return packed.rows.data();
 }
 
 }  // namespace ingot

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/wide_memory.h"
 #include "kernels/activation_layout.h"
 #include "kernels/exec.h"
 #include "kernels/target.h"
@@ -86,11 +87,8 @@ class Activations {
   int64_t tokens_ = 0;
   int64_t cols_ = 0;
   struct Packed {
-    std::vector<std::byte> bytes;
+    Scratch rows;
     bool is_ready = false;
-
-    void reserve(size_t size);
-    std::byte* begin();  // on a cache line
   };
   using Forms = std::array<Packed, kActivationLayouts>;
   // The input with its columns in an order, or rounded, or both.

@@ -22,9 +22,8 @@ CpuOps::CpuOps(Exec exec, TargetSet targets, KvCacheType cache_type)
       inputs_{Activations(targets), Activations(targets)} {}
 
 float* CpuOps::buffer(Buffer which, int64_t floats) {
-  std::vector<float>& buffer = buffers_[static_cast<size_t>(which)];
-  if (buffer.size() < static_cast<size_t>(floats)) buffer.resize(static_cast<size_t>(floats));
-  return buffer.data();
+  Scratch& scratch = buffers_[static_cast<size_t>(which)];
+  return reinterpret_cast<float*>(scratch.reserve(static_cast<size_t>(floats) * sizeof(float)));
 }
 
 void CpuOps::write(float* to, std::span<const float> from) {

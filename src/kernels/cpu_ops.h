@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
+#include "base/wide_memory.h"
 #include "kernels/activations.h"
 #include "kernels/attention.h"
 #include "kernels/exec.h"
@@ -48,7 +48,7 @@ class CpuOps final : public Ops {
   const RopeKernel* rope_;
   const ElementwiseKernels* elementwise_;
   OpsStep step_;
-  std::array<std::vector<float>, kBuffers> buffers_;
+  std::array<Scratch, kBuffers> buffers_;
   std::array<Activations, 2> inputs_;
 };
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/kv_cache.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
@@ -49,24 +46,6 @@ int64_t kv_bytes_per_token(const ModelSpec& spec, KvCacheType type) {
   return bytes;
 }
 
-void KvCache::Free::operator()(std::byte* memory) const {
-  std::free(memory);  // NOLINT: pairs with aligned_alloc
-}
-
-namespace {
-
-// Large caches on huge pages: attention reads them half again as fast.
-std::byte* allocate(size_t bytes) {
-  constexpr size_t kHugePage = size_t{2} << 20;
-  const size_t unit = bytes >= kHugePage ? kHugePage : static_cast<size_t>(kAlignment);
-  const size_t size = (bytes + unit - 1) / unit * unit;
-  void* memory = std::aligned_alloc(unit, size);
-  if (memory != nullptr && unit == kHugePage) ::madvise(memory, size, MADV_HUGEPAGE);
-  return static_cast<std::byte*>(memory);
-}
-
-}  // namespace
-
 KvCacheType default_cache_type(const ModelSpec& spec) {
   int64_t page_bytes = 0;
   for (const CacheGroup& group : cache_groups(spec, KvCacheType::kF32, kDefaultPageTokens))
@@ -108,7 +87,7 @@ Result<KvCache> KvCache::create(const ModelSpec& spec, const KvCacheOptions& opt
       if (!memory.is_ok()) return fail();
       pool.device_memory = *std::move(memory);
     } else {
-      pool.memory.reset(allocate(*total.value()));
+      pool.memory = allocate_wide(*total.value());
       if (pool.memory == nullptr && *total.value() != 0) return fail();
     }
     int64_t offset = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/wide_memory.h"
 #include "kernels/device.h"
 #include "kernels/paged_kv.h"
 #include "model/spec.h"
@@ -65,11 +66,8 @@ class KvCache {
 
  private:
   KvCache() = default;
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
   struct Pool {
-    std::unique_ptr<std::byte[], Free> memory;    // the host's, or
+    WideMemory memory;                            // the host's, or
     std::unique_ptr<DeviceBuffer> device_memory;  // the device's
     int64_t pages = 0;
     std::byte* data() const { return device_memory ? device_memory->data() : memory.get(); }
