@@ -6,20 +6,20 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.h"
+#include "base/free_memory.h"
 #include "bench/machine_loops.h"
 #include "bench/page_buffer.h"
 
 namespace ingot {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{512} << 20;  // more than most last-level caches
 constexpr size_t kLeastBytes = size_t{16} << 20;
 constexpr int64_t kPage = 4096;
 constexpr int64_t kRounds = 1'000'000;
 
 // How much work a measurement is.
 struct Effort {
-  size_t bytes = kBufferBytes;
+  size_t bytes = streamed_bytes();
   int64_t rounds = kRounds;
   int repeats = 5;
 };
@@ -100,6 +100,12 @@ std::string_view to_string(OpKind kind) {
 }
 
 }  // namespace
+
+size_t streamed_bytes() {
+  constexpr uint64_t kEnough = uint64_t{512} << 20;
+  const uint64_t free = free_memory_bytes();
+  return free == 0 ? kEnough : std::clamp<uint64_t>(free / 4, kLeastBytes, kEnough);
+}
 
 double MachinePeaks::ops_per_s(Target target, OpKind kind) const {
   double own = 0;

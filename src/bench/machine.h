@@ -52,8 +52,13 @@ enum class CeilingDetail : uint8_t {
   kAll,    // fewer threads too
   kQuick,  // all, but so small that the numbers mean nothing: for tests
 };
-// The best of several runs of each. Takes about a second; needs 512 MiB for that time, fewer where
-// they cannot be had.
+// So much that a pass over it finds next to nothing of the pass before in the caches, of which
+// those of AMD keep a part of what is read over and over: 160 MiB beside a cache of 32 were read 10
+// % faster than memory is. A quarter of what is free at most.
+size_t streamed_bytes();
+
+// The best of several runs of each. Takes a second or two; needs streamed_bytes() for that time,
+// fewer where they cannot be had.
 MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail = CeilingDetail::kPeaks);
 
 // The same of a GPU: floats are its bf16.
