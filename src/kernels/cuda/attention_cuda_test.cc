@@ -5,222 +5,215 @@
 namespace ingot {
 namespace {
 
-TEST_F(CudaAttention, StoresTheSameBytesAsTheScalarKernel) {
+class CudaAttentionOf : public CudaAttention, public testing::WithParamInterface<KvCacheType> {};
+
+TEST_P(CudaAttentionOf, StoresTheSameBytesAsTheScalarKernel) {
   Random random(test_seed());
   struct Dims {
     int64_t key;
     int64_t value;
   };
-  for (const KvCacheType type : kv_cache_types()) {
-    for (const auto [key_dim, value_dim] : {Dims{20, 12}, Dims{64, 64}, Dims{128, 128}, Dims{21, 7},
-                                            Dims{96, 130}, Dims{192, 256}, Dims{576, 512}}) {
-      Options options{.type = type, .kv_heads = 3, .key_dim = key_dim, .value_dim = value_dim};
-      options.heads = 3;
-      Step step(random, options, {{37, 37}, {1, 0}, {90, 20}});
-      SCOPED_TRACE(options.name());
-      std::vector<float> k = random.normals(step.rows * 3 * key_dim);
-      std::vector<float> v = random.normals(step.rows * 3 * value_dim);
-      // All sizes of numbers, a row of zeros, and rows with what is no number.
-      for (float& value : v)
-        value *= std::ldexp(1.0F, static_cast<int>(random.whole(-24, 20)));
-      std::fill_n(k.begin() + key_dim, key_dim, 0.0F);
-      k[3] = std::numeric_limits<float>::quiet_NaN();
-      k[4] = std::numeric_limits<float>::infinity();
-      k[static_cast<size_t>(5 * key_dim)] = 1e-7F;
-      k[static_cast<size_t>(6 * key_dim)] = 70000.0F;
-      v[5] = -std::numeric_limits<float>::infinity();
-      v[static_cast<size_t>(2 * value_dim)] = -std::numeric_limits<float>::quiet_NaN();
-      v[static_cast<size_t>(3 * value_dim + 1)] = -3e38F;
-      v[static_cast<size_t>(4 * value_dim + 1)] = 3e38F;
+  const KvCacheType type = GetParam();
+  for (const auto [key_dim, value_dim] : {Dims{20, 12}, Dims{64, 64}, Dims{128, 128}, Dims{21, 7},
+                                          Dims{96, 130}, Dims{192, 256}, Dims{576, 512}}) {
+    Options options{.type = type, .kv_heads = 3, .key_dim = key_dim, .value_dim = value_dim};
+    options.heads = 3;
+    Step step(random, options, {{37, 37}, {1, 0}, {90, 20}});
+    SCOPED_TRACE(options.name());
+    std::vector<float> k = random.normals(step.rows * 3 * key_dim);
+    std::vector<float> v = random.normals(step.rows * 3 * value_dim);
+    // All sizes of numbers, a row of zeros, and rows with what is no number.
+    for (float& value : v)
+      value *= std::ldexp(1.0F, static_cast<int>(random.whole(-24, 20)));
+    std::fill_n(k.begin() + key_dim, key_dim, 0.0F);
+    k[3] = std::numeric_limits<float>::quiet_NaN();
+    k[4] = std::numeric_limits<float>::infinity();
+    k[static_cast<size_t>(5 * key_dim)] = 1e-7F;
+    k[static_cast<size_t>(6 * key_dim)] = 70000.0F;
+    v[5] = -std::numeric_limits<float>::infinity();
+    v[static_cast<size_t>(2 * value_dim)] = -std::numeric_limits<float>::quiet_NaN();
+    v[static_cast<size_t>(3 * value_dim + 1)] = -3e38F;
+    v[static_cast<size_t>(4 * value_dim + 1)] = 3e38F;
 
-      std::ranges::fill(step.cache, std::byte{0x5A});
-      const OnDevice device(step);
-      const DeviceMemory device_k(k);
-      const DeviceMemory device_v(v);
-      cuda::StoreKvArgs args{};
-      args.kv = device.device_kv(step);
-      args.fresh = {device_k.as<float>(), 3 * key_dim, device_v.as<float>(), 3 * value_dim};
-      args.sequences = device.sequences(step);
-      cuda::store_kv(args, nullptr);
-      INGOT_CUDA_OK(cudaDeviceSynchronize());
-      const std::vector<std::byte> stored = device.cache.read<std::byte>();
+    std::ranges::fill(step.cache, std::byte{0x5A});
+    const OnDevice device(step);
+    const DeviceMemory device_k(k);
+    const DeviceMemory device_v(v);
+    cuda::StoreKvArgs args{};
+    args.kv = device.device_kv(step);
+    args.fresh = {device_k.as<float>(), 3 * key_dim, device_v.as<float>(), 3 * value_dim};
+    args.sequences = device.sequences(step);
+    cuda::store_kv(args, nullptr);
+    INGOT_CUDA_OK(cudaDeviceSynchronize());
+    const std::vector<std::byte> stored = device.cache.read<std::byte>();
 
-      std::vector<SequenceRows> sequences{step.sequence(0), step.sequence(2)};
-      ThreadPool pool(1);
-      choose_attention(type, TargetSet::scalar_only())
-          .store({step.kv, k.data(), 3 * key_dim, v.data(), 3 * value_dim, sequences}, Exec(pool));
-      // The sign of a NaN that arithmetic made is the processor's own.
-      const bool is_fp8 = type == KvCacheType::kFp8E4M3 || type == KvCacheType::kFp8E5M2;
-      int64_t wrong = 0;
-      for (size_t i = 0; i < stored.size(); ++i) {
-        const auto a = static_cast<unsigned>(stored[i]);
-        const auto b = static_cast<unsigned>(step.cache[i]);
-        if (a == b || (is_fp8 && (a & 0x7Fu) == 0x7Fu && (b & 0x7Fu) == 0x7Fu)) continue;
-        if (++wrong <= 3) ADD_FAILURE() << "byte " << i << ": " << a << ", not " << b;
-      }
-      EXPECT_EQ(wrong, 0);
+    std::vector<SequenceRows> sequences{step.sequence(0), step.sequence(2)};
+    ThreadPool pool(1);
+    choose_attention(type, TargetSet::scalar_only())
+        .store({step.kv, k.data(), 3 * key_dim, v.data(), 3 * value_dim, sequences}, Exec(pool));
+    // The sign of a NaN that arithmetic made is the processor's own.
+    const bool is_fp8 = type == KvCacheType::kFp8E4M3 || type == KvCacheType::kFp8E5M2;
+    int64_t wrong = 0;
+    for (size_t i = 0; i < stored.size(); ++i) {
+      const auto a = static_cast<unsigned>(stored[i]);
+      const auto b = static_cast<unsigned>(step.cache[i]);
+      if (a == b || (is_fp8 && (a & 0x7Fu) == 0x7Fu && (b & 0x7Fu) == 0x7Fu)) continue;
+      if (++wrong <= 3) ADD_FAILURE() << "byte " << i << ": " << a << ", not " << b;
     }
+    EXPECT_EQ(wrong, 0);
   }
 }
 
-TEST_F(CudaAttention, OneRowASequenceMatchesTheScalarKernel) {
+TEST_P(CudaAttentionOf, OneRowASequenceMatchesTheScalarKernel) {
   Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    for (const int64_t dim : {32, 64, 80, 96, 128, 192, 256}) {
-      for (const int64_t group : {1, 4, 8}) {
-        const Options options{.type = type,
-                              .heads = 2 * group,
-                              .kv_heads = 2,
-                              .key_dim = dim,
-                              .value_dim = dim,
-                              .page_tokens = int64_t{8} << random.whole(0, 4)};
-        expect_scalar_result(random, options,
-                             {{1, 1},
-                              {random.whole(2, 300), 1},
-                              {5, 0},
-                              {random.whole(500, 3000), 1},
-                              {128, 1},
-                              {257, 1}});
-      }
-    }
-  }
-}
-
-TEST_F(CudaAttention, FewRowsASequenceMatchTheScalarKernel) {
-  Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    for (const int64_t dim : {64, 128, 256}) {
-      for (const int64_t group : {1, 4, 8}) {
-        const Options options{.type = type,
-                              .heads = 2 * group,
-                              .kv_heads = 2,
-                              .key_dim = dim,
-                              .value_dim = dim,
-                              .page_tokens = int64_t{8} << random.whole(0, 4)};
-        expect_scalar_result(random, options,
-                             {{8, 8},
-                              {random.whole(8, 700), random.whole(1, 8)},
-                              {9, 0},
-                              {random.whole(900, 1500), 5},
-                              {130, 3}});
-      }
-    }
-  }
-}
-
-TEST_F(CudaAttention, ManyRowsASequenceMatchTheScalarKernel) {
-  Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    for (const int64_t dim : {32, 64, 80, 96, 128, 192, 256}) {
+  const KvCacheType type = GetParam();
+  for (const int64_t dim : {32, 64, 80, 96, 128, 192, 256}) {
+    for (const int64_t group : {1, 4, 8}) {
       const Options options{.type = type,
-                            .heads = 4,
-                            .kv_heads = dim == 64 ? 4 : 2,
+                            .heads = 2 * group,
+                            .kv_heads = 2,
                             .key_dim = dim,
                             .value_dim = dim,
                             .page_tokens = int64_t{8} << random.whole(0, 4)};
-      expect_scalar_result(random, options, {{random.whole(9, 40), 9}, {300, 300}, {700, 65}});
+      expect_scalar_result(random, options,
+                           {{1, 1},
+                            {random.whole(2, 300), 1},
+                            {5, 0},
+                            {random.whole(500, 3000), 1},
+                            {128, 1},
+                            {257, 1}});
     }
   }
 }
 
-TEST_F(CudaAttention, MixedStepsMatchTheScalarKernel) {
+TEST_P(CudaAttentionOf, FewRowsASequenceMatchTheScalarKernel) {
   Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    for (int round = 0; round < 3; ++round) {
-      Options options{.type = type, .page_tokens = int64_t{8} << random.whole(0, 4)};
-      options.key_dim = options.value_dim = round == 0 ? 64 : 128;
-      std::vector<Part> parts;
-      for (int i = 0; i < 7; ++i) {
-        const int64_t length = random.whole(1, round == 2 ? 1500 : 400);
-        const int64_t tokens = i % 3 == 0 ? 1 : std::min(length, random.whole(0, 150));
-        parts.push_back({length, tokens});
-      }
-      expect_scalar_result(random, options, parts);
+  const KvCacheType type = GetParam();
+  for (const int64_t dim : {64, 128, 256}) {
+    for (const int64_t group : {1, 4, 8}) {
+      const Options options{.type = type,
+                            .heads = 2 * group,
+                            .kv_heads = 2,
+                            .key_dim = dim,
+                            .value_dim = dim,
+                            .page_tokens = int64_t{8} << random.whole(0, 4)};
+      expect_scalar_result(random, options,
+                           {{8, 8},
+                            {random.whole(8, 700), random.whole(1, 8)},
+                            {9, 0},
+                            {random.whole(900, 1500), 5},
+                            {130, 3}});
     }
   }
 }
 
-TEST_F(CudaAttention, WindowsCapsSlopesAndSinksMatchTheScalarKernel) {
+TEST_P(CudaAttentionOf, ManyRowsASequenceMatchTheScalarKernel) {
   Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    for (int kind = 0; kind < 6; ++kind) {
-      Options options{.type = type, .page_tokens = int64_t{8} << random.whole(0, 4)};
-      options.key_dim = options.value_dim = kind % 2 == 0 ? 64 : 128;
-      if (kind == 0 || kind == 5) options.window = random.whole(1, 100);
-      if (kind == 1) options.window = 300;
-      if (kind == 2 || kind == 5) options.softcap = 5;
-      if (kind == 3 || kind == 5) options.has_alibi = true;
-      if (kind == 4 || kind == 5) options.has_sinks = true;
-      expect_scalar_result(random, options, {{700, 1}, {900, 6}, {40, 1}, {3, 0}});
-      expect_scalar_result(random, options, {{400, 330}, {600, 1}, {500, 20}, {3, 0}});
-    }
+  const KvCacheType type = GetParam();
+  for (const int64_t dim : {32, 64, 80, 96, 128, 192, 256}) {
+    const Options options{.type = type,
+                          .heads = 4,
+                          .kv_heads = dim == 64 ? 4 : 2,
+                          .key_dim = dim,
+                          .value_dim = dim,
+                          .page_tokens = int64_t{8} << random.whole(0, 4)};
+    expect_scalar_result(random, options, {{random.whole(9, 40), 9}, {300, 300}, {700, 65}});
   }
 }
 
-TEST_F(CudaAttention, OddHeadSizesMatchTheScalarKernel) {
+TEST_P(CudaAttentionOf, MixedStepsMatchTheScalarKernel) {
   Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    for (const auto& options :
-         {Options{.type = type, .heads = 1, .kv_heads = 1, .key_dim = 20, .value_dim = 12},
-          Options{.type = type, .heads = 7, .kv_heads = 1, .key_dim = 72, .value_dim = 64},
-          Options{.type = type, .heads = 9, .kv_heads = 3, .key_dim = 192, .value_dim = 128},
-          Options{.type = type, .heads = 6, .kv_heads = 3, .key_dim = 96, .value_dim = 130},
-          Options{.type = type, .heads = 2, .kv_heads = 1, .key_dim = 576, .value_dim = 512}}) {
-      expect_scalar_result(random, options, {{200, 1}, {60, 40}, {300, 3}});
+  const KvCacheType type = GetParam();
+  for (int round = 0; round < 3; ++round) {
+    Options options{.type = type, .page_tokens = int64_t{8} << random.whole(0, 4)};
+    options.key_dim = options.value_dim = round == 0 ? 64 : 128;
+    std::vector<Part> parts;
+    for (int i = 0; i < 7; ++i) {
+      const int64_t length = random.whole(1, round == 2 ? 1500 : 400);
+      const int64_t tokens = i % 3 == 0 ? 1 : std::min(length, random.whole(0, 150));
+      parts.push_back({length, tokens});
     }
+    expect_scalar_result(random, options, parts);
+  }
+}
+
+TEST_P(CudaAttentionOf, WindowsCapsSlopesAndSinksMatchTheScalarKernel) {
+  Random random(test_seed());
+  const KvCacheType type = GetParam();
+  for (int kind = 0; kind < 6; ++kind) {
+    Options options{.type = type, .page_tokens = int64_t{8} << random.whole(0, 4)};
+    options.key_dim = options.value_dim = kind % 2 == 0 ? 64 : 128;
+    if (kind == 0 || kind == 5) options.window = random.whole(1, 100);
+    if (kind == 1) options.window = 300;
+    if (kind == 2 || kind == 5) options.softcap = 5;
+    if (kind == 3 || kind == 5) options.has_alibi = true;
+    if (kind == 4 || kind == 5) options.has_sinks = true;
+    expect_scalar_result(random, options, {{700, 1}, {900, 6}, {40, 1}, {3, 0}});
+    expect_scalar_result(random, options, {{400, 330}, {600, 1}, {500, 20}, {3, 0}});
+  }
+}
+
+TEST_P(CudaAttentionOf, OddHeadSizesMatchTheScalarKernel) {
+  Random random(test_seed());
+  const KvCacheType type = GetParam();
+  for (const auto& options :
+       {Options{.type = type, .heads = 1, .kv_heads = 1, .key_dim = 20, .value_dim = 12},
+        Options{.type = type, .heads = 7, .kv_heads = 1, .key_dim = 72, .value_dim = 64},
+        Options{.type = type, .heads = 9, .kv_heads = 3, .key_dim = 192, .value_dim = 128},
+        Options{.type = type, .heads = 6, .kv_heads = 3, .key_dim = 96, .value_dim = 130},
+        Options{.type = type, .heads = 2, .kv_heads = 1, .key_dim = 576, .value_dim = 512}}) {
+    expect_scalar_result(random, options, {{200, 1}, {60, 40}, {300, 3}});
   }
 }
 
 // The rows of one sequence computed in one step, in chunks, one by one, and beside others.
-TEST_F(CudaAttention, InvariantRowsDependOnNothingButTheirOwnSequence) {
+TEST_P(CudaAttentionOf, InvariantRowsDependOnNothingButTheirOwnSequence) {
   Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    for (const int64_t dim : {64, 128, 256}) {
-      Options options{.type = type, .heads = 8, .kv_heads = 2, .key_dim = dim, .value_dim = dim};
-      options.is_batch_invariant = true;
-      SCOPED_TRACE(options.name());
-      constexpr int64_t kLength = 700;
-      Step step(random, options, {{kLength, kLength}});
-      const std::vector<float> whole = OnDevice(step).run(step);
-      expect_close(step, whole, step.run_scalar());
-      const int64_t width = options.heads * dim;
-      for (int64_t first = 0; first < kLength;) {
-        const int64_t tokens =
-            std::min(kLength - first, first % 3 == 0 ? random.whole(1, 3) : random.whole(60, 200));
-        Step chunk = step;
-        chunk.kv.data = chunk.cache.data();
-        chunk.parts = {{first + tokens, tokens}};
-        chunk.rows = chunk.most_tokens = tokens;
-        chunk.longest = first + tokens;
-        chunk.q.assign(step.q.begin() + first * options.heads * dim,
-                       step.q.begin() + (first + tokens) * options.heads * dim);
-        const std::vector<float> out = OnDevice(chunk).run(chunk);
-        ASSERT_TRUE(std::equal(out.begin(), out.end(), whole.begin() + first * width))
-            << "rows from " << first << ", " << tokens;
-        first += tokens;
-      }
+  const KvCacheType type = GetParam();
+  for (const int64_t dim : {64, 128, 256}) {
+    Options options{.type = type, .heads = 8, .kv_heads = 2, .key_dim = dim, .value_dim = dim};
+    options.is_batch_invariant = true;
+    SCOPED_TRACE(options.name());
+    constexpr int64_t kLength = 700;
+    Step step(random, options, {{kLength, kLength}});
+    const std::vector<float> whole = OnDevice(step).run(step);
+    expect_close(step, whole, step.run_scalar());
+    const int64_t width = options.heads * dim;
+    for (int64_t first = 0; first < kLength;) {
+      const int64_t tokens =
+          std::min(kLength - first, first % 3 == 0 ? random.whole(1, 3) : random.whole(60, 200));
+      Step chunk = step;
+      chunk.kv.data = chunk.cache.data();
+      chunk.parts = {{first + tokens, tokens}};
+      chunk.rows = chunk.most_tokens = tokens;
+      chunk.longest = first + tokens;
+      chunk.q.assign(step.q.begin() + first * options.heads * dim,
+                     step.q.begin() + (first + tokens) * options.heads * dim);
+      const std::vector<float> out = OnDevice(chunk).run(chunk);
+      ASSERT_TRUE(std::equal(out.begin(), out.end(), whole.begin() + first * width))
+          << "rows from " << first << ", " << tokens;
+      first += tokens;
     }
   }
 }
 
-TEST_F(CudaAttention, OneRowOfASequenceIsTheSameInCompany) {
+TEST_P(CudaAttentionOf, OneRowOfASequenceIsTheSameInCompany) {
   Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    Options options{.type = type, .key_dim = 128, .value_dim = 128};
-    SCOPED_TRACE(options.name());
-    std::vector<Part> parts{{1000, 1}};
-    for (int i = 0; i < 800; ++i)
-      parts.push_back({random.whole(1, 40), 1});
-    Step together(random, options, parts);
-    const std::vector<float> out = OnDevice(together).run(together);
-    Step alone = together;
-    alone.kv.data = alone.cache.data();
-    alone.parts = {{1000, 1}};
-    alone.rows = 1;
-    alone.q.resize(static_cast<size_t>(options.heads * options.key_dim));
-    const std::vector<float> expected = OnDevice(alone).run(alone);
-    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out.begin()));
-  }
+  const KvCacheType type = GetParam();
+  Options options{.type = type, .key_dim = 128, .value_dim = 128};
+  SCOPED_TRACE(options.name());
+  std::vector<Part> parts{{1000, 1}};
+  for (int i = 0; i < 800; ++i)
+    parts.push_back({random.whole(1, 40), 1});
+  Step together(random, options, parts);
+  const std::vector<float> out = OnDevice(together).run(together);
+  Step alone = together;
+  alone.kv.data = alone.cache.data();
+  alone.parts = {{1000, 1}};
+  alone.rows = 1;
+  alone.q.resize(static_cast<size_t>(options.heads * options.key_dim));
+  const std::vector<float> expected = OnDevice(alone).run(alone);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), out.begin()));
 }
 
 // [rows, heads, dim], as RopeRows says.
@@ -241,75 +234,74 @@ void rotate_rows(std::vector<float>& x, int64_t rows, int64_t dim, int64_t pairs
   }
 }
 
-TEST_F(CudaAttention, StoringRotatingAndJoiningOnTheWayChangesNoBit) {
+TEST_P(CudaAttentionOf, StoringRotatingAndJoiningOnTheWayChangesNoBit) {
   Random random(test_seed());
-  for (const KvCacheType type : kv_cache_types()) {
-    for (int kind = 0; kind < 7; ++kind) {
-      const std::array<int64_t, 7> dims{128, 64, 128, 64, 256, 64, 256};
-      const std::array<int64_t, 7> page_tokens{16, 8, 64, 16, 128, 32, 8};
-      const int64_t dim = dims[static_cast<size_t>(kind)];
-      const bool turns_all = kind > 4;
-      const bool in_halves = kind < 2 || turns_all;
-      const Options options{.type = type,
-                            .heads = kind == 6 ? 32 : 8,  // as many queries as one block takes
-                            .key_dim = dim,
-                            .value_dim = dim,
-                            .page_tokens = page_tokens[static_cast<size_t>(kind)],
-                            .window = kind == 5 ? 100 : 0};
-      SCOPED_TRACE(options.name());
-      // Lengths around the ends of pages and splits too: the newest position may be alone in both.
-      std::vector<Part> parts{{1, 1},   {300, 1}, {5, 0},   {2500, 1}, {127, 1},
-                              {128, 1}, {129, 1}, {256, 1}, {257, 1}};
-      if (kind == 3) parts.push_back({700, 40});
-      Step step(random, options, parts);
-      const int64_t pairs = dim / 2 - (turns_all ? 0 : 4 * kind);
-      const std::vector<float> cos = random.normals(step.rows * pairs);
-      const std::vector<float> sin = random.normals(step.rows * pairs);
-      std::vector<float> k = random.normals(step.rows * options.kv_heads * dim);
-      const std::vector<float> v = random.normals(step.rows * options.kv_heads * dim);
-      const auto fresh = [&](const DeviceMemory& device_k, const DeviceMemory& device_v) {
-        const int64_t stride = options.kv_heads * dim;
-        return cuda::NewKv{device_k.as<float>(), stride, device_v.as<float>(), stride};
-      };
+  const KvCacheType type = GetParam();
+  for (int kind = 0; kind < 7; ++kind) {
+    const std::array<int64_t, 7> dims{128, 64, 128, 64, 256, 64, 256};
+    const std::array<int64_t, 7> page_tokens{16, 8, 64, 16, 128, 32, 8};
+    const int64_t dim = dims[static_cast<size_t>(kind)];
+    const bool turns_all = kind > 4;
+    const bool in_halves = kind < 2 || turns_all;
+    const Options options{.type = type,
+                          .heads = kind == 6 ? 32 : 8,  // as many queries as one block takes
+                          .key_dim = dim,
+                          .value_dim = dim,
+                          .page_tokens = page_tokens[static_cast<size_t>(kind)],
+                          .window = kind == 5 ? 100 : 0};
+    SCOPED_TRACE(options.name());
+    // Lengths around the ends of pages and splits too: the newest position may be alone in both.
+    std::vector<Part> parts{{1, 1},   {300, 1}, {5, 0},   {2500, 1}, {127, 1},
+                            {128, 1}, {129, 1}, {256, 1}, {257, 1}};
+    if (kind == 3) parts.push_back({700, 40});
+    Step step(random, options, parts);
+    const int64_t pairs = dim / 2 - (turns_all ? 0 : 4 * kind);
+    const std::vector<float> cos = random.normals(step.rows * pairs);
+    const std::vector<float> sin = random.normals(step.rows * pairs);
+    std::vector<float> k = random.normals(step.rows * options.kv_heads * dim);
+    const std::vector<float> v = random.normals(step.rows * options.kv_heads * dim);
+    const auto fresh = [&](const DeviceMemory& device_k, const DeviceMemory& device_v) {
+      const int64_t stride = options.kv_heads * dim;
+      return cuda::NewKv{device_k.as<float>(), stride, device_v.as<float>(), stride};
+    };
 
-      const OnDevice together(step);
-      const DeviceMemory together_k(k);
-      const DeviceMemory device_v(v);
-      const DeviceMemory device_cos(cos);
-      const DeviceMemory device_sin(sin);
-      cuda::AttentionArgs args = together.args(step);
-      args.fresh = fresh(together_k, device_v);
-      args.rope = {device_cos.as<float>(), device_sin.as<float>(), static_cast<int32_t>(pairs),
-                   in_halves};
-      cuda::AttentionStep left{};
-      cuda::attend(args, nullptr, &left);
-      if (left.splits.values != nullptr) cuda::join_and_pack(left, {}, nullptr);
-      INGOT_CUDA_OK(cudaDeviceSynchronize());
+    const OnDevice together(step);
+    const DeviceMemory together_k(k);
+    const DeviceMemory device_v(v);
+    const DeviceMemory device_cos(cos);
+    const DeviceMemory device_sin(sin);
+    cuda::AttentionArgs args = together.args(step);
+    args.fresh = fresh(together_k, device_v);
+    args.rope = {device_cos.as<float>(), device_sin.as<float>(), static_cast<int32_t>(pairs),
+                 in_halves};
+    cuda::AttentionStep left{};
+    cuda::attend(args, nullptr, &left);
+    if (left.splits.values != nullptr) cuda::join_and_pack(left, {}, nullptr);
+    INGOT_CUDA_OK(cudaDeviceSynchronize());
 
-      rotate_rows(step.q, step.rows, dim, pairs, in_halves, cos, sin);
-      rotate_rows(k, step.rows, dim, pairs, in_halves, cos, sin);
-      const OnDevice apart(step);
-      const DeviceMemory apart_k(k);
-      cuda::StoreKvArgs store{};
-      store.kv = apart.device_kv(step);
-      store.fresh = fresh(apart_k, device_v);
-      store.sequences = apart.sequences(step);
-      cuda::store_kv(store, nullptr);
-      cuda::attend(apart.args(step), nullptr);
-      INGOT_CUDA_OK(cudaDeviceSynchronize());
+    rotate_rows(step.q, step.rows, dim, pairs, in_halves, cos, sin);
+    rotate_rows(k, step.rows, dim, pairs, in_halves, cos, sin);
+    const OnDevice apart(step);
+    const DeviceMemory apart_k(k);
+    cuda::StoreKvArgs store{};
+    store.kv = apart.device_kv(step);
+    store.fresh = fresh(apart_k, device_v);
+    store.sequences = apart.sequences(step);
+    cuda::store_kv(store, nullptr);
+    cuda::attend(apart.args(step), nullptr);
+    INGOT_CUDA_OK(cudaDeviceSynchronize());
 
-      EXPECT_EQ(together.cache.read<std::byte>(), apart.cache.read<std::byte>());
-      const std::vector<float> out = together.out.read<float>();
-      const std::vector<float> expected = apart.out.read<float>();
-      int64_t wrong = 0;
-      for (size_t part = 0; part < parts.size(); ++part) {
-        const int64_t width = options.heads * dim;
-        const int64_t first = step.first_row(part) * width;
-        for (int64_t i = first; i < first + parts[part].tokens * width; ++i)
-          wrong += out[static_cast<size_t>(i)] == expected[static_cast<size_t>(i)] ? 0 : 1;
-      }
-      EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(together.cache.read<std::byte>(), apart.cache.read<std::byte>());
+    const std::vector<float> out = together.out.read<float>();
+    const std::vector<float> expected = apart.out.read<float>();
+    int64_t wrong = 0;
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const int64_t width = options.heads * dim;
+      const int64_t first = step.first_row(part) * width;
+      for (int64_t i = first; i < first + parts[part].tokens * width; ++i)
+        wrong += out[static_cast<size_t>(i)] == expected[static_cast<size_t>(i)] ? 0 : 1;
     }
+    EXPECT_EQ(wrong, 0);
   }
 }
 
@@ -415,6 +407,9 @@ TEST_F(CudaAttention, ACapturedStepServesOtherLengths) {
     cudaStreamDestroy(stream);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Caches, CudaAttentionOf, testing::ValuesIn(kv_cache_types()),
+                         [](const auto& cache) { return std::string(to_string(cache.param)); });
 
 }  // namespace
 }  // namespace ingot

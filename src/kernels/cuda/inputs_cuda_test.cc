@@ -154,69 +154,71 @@ class InputsCuda : public ::testing::Test {
 // From one warp's columns to more than a cluster of blocks keeps.
 constexpr int64_t kColumns[] = {8, 136, 1152, 4096, 4104, 14336, 28672, 40008};
 
-TEST_F(InputsCuda, RowsAreRoundedTheSameByAnyKernel) {
-  for (const Form& form : kForms) {
-    for (const int64_t cols : kColumns) {
-      for (const int64_t tokens : {1, 9}) {
-        const auto x = upload(inputs(tokens, cols));
-        const Packed fused = pack(form, tokens, cols, [&](const PackedRows& out) {
-          pack_rows(floats(x), tokens, cols, out, stream());
-        });
-        ASSERT_EQ(fused, pack_alone(form, floats(x), tokens, cols))
-            << form.name << ", " << tokens << " by " << cols;
-      }
+class InputsOfFormCuda : public InputsCuda, public ::testing::WithParamInterface<Form> {};
+
+TEST_P(InputsOfFormCuda, RowsAreRoundedTheSameByAnyKernel) {
+  const Form& form = GetParam();
+  for (const int64_t cols : kColumns) {
+    for (const int64_t tokens : {1, 9}) {
+      const auto x = upload(inputs(tokens, cols));
+      const Packed fused = pack(form, tokens, cols, [&](const PackedRows& out) {
+        pack_rows(floats(x), tokens, cols, out, stream());
+      });
+      ASSERT_EQ(fused, pack_alone(form, floats(x), tokens, cols))
+          << form.name << ", " << tokens << " by " << cols;
     }
   }
 }
 
-TEST_F(InputsCuda, ActivationsAreRoundedWithWhatMakesThem) {
-  for (const Form& form : kForms) {
-    for (const int64_t cols : kColumns) {
-      for (const int64_t tokens : {1, 2, 5, 9}) {
-        const auto gate = upload(inputs(tokens, cols));
-        const auto up = upload(random_.normals(tokens * cols));
-        const auto activation = tokens == 2 ? Activation::kGeluTanh : Activation::kSilu;
-        const Packed fused = pack(form, tokens, cols, [&](const PackedRows& out) {
-          activate_and_pack({static_cast<int>(activation), floats(gate), floats(up), floats(gate)},
-                            tokens, cols, out, stream());
-        });
-        ASSERT_EQ(fused, pack_alone(form, floats(gate), tokens, cols))
-            << form.name << ", " << tokens << " by " << cols;
-      }
+TEST_P(InputsOfFormCuda, ActivationsAreRoundedWithWhatMakesThem) {
+  const Form& form = GetParam();
+  for (const int64_t cols : kColumns) {
+    for (const int64_t tokens : {1, 2, 5, 9}) {
+      const auto gate = upload(inputs(tokens, cols));
+      const auto up = upload(random_.normals(tokens * cols));
+      const auto activation = tokens == 2 ? Activation::kGeluTanh : Activation::kSilu;
+      const Packed fused = pack(form, tokens, cols, [&](const PackedRows& out) {
+        activate_and_pack({static_cast<int>(activation), floats(gate), floats(up), floats(gate)},
+                          tokens, cols, out, stream());
+      });
+      ASSERT_EQ(fused, pack_alone(form, floats(gate), tokens, cols))
+          << form.name << ", " << tokens << " by " << cols;
     }
   }
 }
 
-TEST_F(InputsCuda, NormsAreRoundedWithWhatMakesThem) {
-  for (const Form& form : kForms) {
-    for (const int64_t cols : {8, 136, 1152, 4096, 5120, 8192, 12288, 16384}) {
-      for (const int64_t tokens : {1, 3, 9}) {
-        const auto x = upload(inputs(tokens, cols));
-        const auto branch = upload(random_.normals(tokens * cols));
-        const auto weight = upload(random_.normals(cols));
-        const auto y = upload(poisoned(tokens * cols));
-        const NormRows norm{.is_layer_norm = false,
-                            .x = floats(x),
-                            .y = floats(y),
-                            .rows = tokens,
-                            .dim = cols,
-                            .eps = 1e-5F,
-                            .weight = floats(weight),
-                            .weight_rows = 1,
-                            .bias = nullptr,
-                            .residual = floats(x),
-                            .branch = floats(branch),
-                            .factor = 1};
-        ASSERT_TRUE(can_fuse_norm(norm));
-        const Packed fused = pack(form, tokens, cols, [&](const PackedRows& out) {
-          normalize_and_pack(norm, out, stream());
-        });
-        ASSERT_EQ(fused, pack_alone(form, floats(y), tokens, cols))
-            << form.name << ", " << tokens << " by " << cols;
-      }
+TEST_P(InputsOfFormCuda, NormsAreRoundedWithWhatMakesThem) {
+  const Form& form = GetParam();
+  for (const int64_t cols : {8, 136, 1152, 4096, 5120, 8192, 12288, 16384}) {
+    for (const int64_t tokens : {1, 3, 9}) {
+      const auto x = upload(inputs(tokens, cols));
+      const auto branch = upload(random_.normals(tokens * cols));
+      const auto weight = upload(random_.normals(cols));
+      const auto y = upload(poisoned(tokens * cols));
+      const NormRows norm{.is_layer_norm = false,
+                          .x = floats(x),
+                          .y = floats(y),
+                          .rows = tokens,
+                          .dim = cols,
+                          .eps = 1e-5F,
+                          .weight = floats(weight),
+                          .weight_rows = 1,
+                          .bias = nullptr,
+                          .residual = floats(x),
+                          .branch = floats(branch),
+                          .factor = 1};
+      ASSERT_TRUE(can_fuse_norm(norm));
+      const Packed fused = pack(form, tokens, cols, [&](const PackedRows& out) {
+        normalize_and_pack(norm, out, stream());
+      });
+      ASSERT_EQ(fused, pack_alone(form, floats(y), tokens, cols))
+          << form.name << ", " << tokens << " by " << cols;
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Forms, InputsOfFormCuda, ::testing::ValuesIn(kForms),
+                         [](const auto& form) { return test_name(form.param.name); });
 
 // Numbers again, from codes and scales, are those the processor rounds to.
 TEST_F(InputsCuda, CodesMeanWhatTheProcessorRoundsTo) {

@@ -173,47 +173,70 @@ TEST_F(LinearCuda, WeightsOfTwoPackingsGiveWhatEachGives) {
   }
 }
 
-TEST_F(LinearCuda, ManyTokensAreMultipliedByTheWeightsOwnNumbers) {
+class LinearOfLayoutCuda : public LinearCuda, public ::testing::WithParamInterface<Layout> {};
+
+TEST_P(LinearOfLayoutCuda, ManyTokensAreMultipliedByTheWeightsOwnNumbers) {
   Random random(test_seed());
-  for (const Layout layout : kLayouts) {
-    if (info(layout).block_elements == 1) continue;
-    for (const ManyShape& shape : kManyShapes) {
-      const int64_t cols = shape.cols * 256;
-      const std::vector<std::byte> bytes = random.weights(layout, shape.rows * cols);
-      const std::vector<float> x = random.normals(shape.tokens * cols);
-      const TensorView view{
-          layout, Shape{static_cast<uint64_t>(shape.rows), static_cast<uint64_t>(cols)}, bytes};
-      const auto placed = test_device()->place(view, {}, {}, exec_);
-      ASSERT_TRUE(placed.is_ok()) << placed.status().message();
-      std::vector<float> weights(static_cast<size_t>(shape.rows * cols));
-      dequantize(layout, bytes, weights);
-      EXPECT_LE(distance_by_rows(on_gpu(*placed, x, shape.tokens),
-                                 exact(weights, x, shape.rows, shape.tokens), shape.rows),
-                kManyLimit)
-          << info(layout).name << " [" << shape.rows << ", " << cols << "] by " << shape.tokens;
-    }
-  }
-  for (const Packing packing : kQuantPackings) {
-    if (is_e4m3(packing)) continue;
-    for (const ManyShape& shape : kManyShapes) {
-      const int64_t cols = shape.cols * 256 - 192;
-      RandomQuant quant = random_quant(random, packing, shape.rows, cols);
-      quant.tensor.codes = quant.codes;
-      const std::vector<float> x = random.normals(shape.tokens * cols);
-      const auto placed = test_device()->place(quant.tensor, {}, {}, exec_);
-      ASSERT_TRUE(placed.is_ok()) << placed.status().message();
-      std::vector<float> weights(static_cast<size_t>(shape.rows * cols));
-      for (int64_t row = 0; row < shape.rows; ++row)
-        dequantize_row(
-            quant.tensor, row,
-            std::span(weights).subspan(static_cast<size_t>(row * cols), static_cast<size_t>(cols)));
-      EXPECT_LE(distance_by_rows(on_gpu(*placed, x, shape.tokens),
-                                 exact(weights, x, shape.rows, shape.tokens), shape.rows),
-                kManyLimit)
-          << info(packing).name << " [" << shape.rows << ", " << cols << "] by " << shape.tokens;
-    }
+  const Layout layout = GetParam();
+  for (const ManyShape& shape : kManyShapes) {
+    const int64_t cols = shape.cols * 256;
+    const std::vector<std::byte> bytes = random.weights(layout, shape.rows * cols);
+    const std::vector<float> x = random.normals(shape.tokens * cols);
+    const TensorView view{
+        layout, Shape{static_cast<uint64_t>(shape.rows), static_cast<uint64_t>(cols)}, bytes};
+    const auto placed = test_device()->place(view, {}, {}, exec_);
+    ASSERT_TRUE(placed.is_ok()) << placed.status().message();
+    std::vector<float> weights(static_cast<size_t>(shape.rows * cols));
+    dequantize(layout, bytes, weights);
+    EXPECT_LE(distance_by_rows(on_gpu(*placed, x, shape.tokens),
+                               exact(weights, x, shape.rows, shape.tokens), shape.rows),
+              kManyLimit)
+        << "[" << shape.rows << ", " << cols << "] by " << shape.tokens;
   }
 }
+
+std::vector<Layout> layouts_of_blocks() {
+  std::vector<Layout> layouts;
+  for (const Layout layout : kLayouts)
+    if (info(layout).block_elements > 1) layouts.push_back(layout);
+  return layouts;
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, LinearOfLayoutCuda, ::testing::ValuesIn(layouts_of_blocks()),
+                         [](const auto& test) { return test_name(ingot::info(test.param).name); });
+
+class LinearOfPackingCuda : public LinearCuda, public ::testing::WithParamInterface<Packing> {};
+
+TEST_P(LinearOfPackingCuda, ManyTokensAreMultipliedByTheWeightsOwnNumbers) {
+  Random random(test_seed());
+  for (const ManyShape& shape : kManyShapes) {
+    const int64_t cols = shape.cols * 256 - 192;
+    RandomQuant quant = random_quant(random, GetParam(), shape.rows, cols);
+    quant.tensor.codes = quant.codes;
+    const std::vector<float> x = random.normals(shape.tokens * cols);
+    const auto placed = test_device()->place(quant.tensor, {}, {}, exec_);
+    ASSERT_TRUE(placed.is_ok()) << placed.status().message();
+    std::vector<float> weights(static_cast<size_t>(shape.rows * cols));
+    for (int64_t row = 0; row < shape.rows; ++row)
+      dequantize_row(
+          quant.tensor, row,
+          std::span(weights).subspan(static_cast<size_t>(row * cols), static_cast<size_t>(cols)));
+    EXPECT_LE(distance_by_rows(on_gpu(*placed, x, shape.tokens),
+                               exact(weights, x, shape.rows, shape.tokens), shape.rows),
+              kManyLimit)
+        << "[" << shape.rows << ", " << cols << "] by " << shape.tokens;
+  }
+}
+
+std::vector<Packing> packings_of_codes() {
+  std::vector<Packing> packings;
+  for (const Packing packing : kQuantPackings)
+    if (!is_e4m3(packing)) packings.push_back(packing);
+  return packings;
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, LinearOfPackingCuda, ::testing::ValuesIn(packings_of_codes()),
+                         [](const auto& test) { return test_name(ingot::info(test.param).name); });
 
 TEST_F(LinearCuda, FloatsOfAnyWidthAreMultiplied) {
   Random random(test_seed());

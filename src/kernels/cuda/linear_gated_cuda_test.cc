@@ -71,41 +71,60 @@ class LinearGatedCuda : public RowsOnGpu {
   }
 };
 
+class LinearGatedRowsCuda : public LinearGatedCuda,
+                            public ::testing::WithParamInterface<RowsCase> {};
+
 // Rows that fill no tile, and widths that the layer behind can read packed, or not.
-TEST_F(LinearGatedCuda, RowsGiveTheBitsOfTheOpsOneByOne) {
-  constexpr int64_t kCols = 1152;
-  for (const int64_t hidden : {72, 200, 640}) {
-    const std::vector<Kind> gates = kinds(hidden, kCols);
-    const std::vector<Kind> ups = kinds(hidden, kCols);
-    const std::vector<Kind> downs = kinds(48, hidden);
-    for (const int64_t tokens : {1, 3, 8, 9, 20, 33, 70, 96, 130}) {
-      const std::vector<float> x = random_.normals(tokens * kCols);
-      for (size_t kind = 0; kind < gates.size(); ++kind)
-        compare(x, tokens, gates[kind].placed, ups[kind].placed, downs[kind].placed,
-                gates[kind].name + " " + std::to_string(hidden));
-    }
+TEST_P(LinearGatedRowsCuda, GiveTheBitsOfTheOpsOneByOne) {
+  const auto& [hidden, cols, kind] = GetParam();
+  const Kind gate = make(kind, hidden, cols);
+  const Kind up = make(kind, hidden, cols);
+  const Kind down = make(kind, 48, hidden);
+  for (const int64_t tokens : {1, 3, 8, 9, 20, 33, 70, 96, 130})
+    compare(random_.normals(tokens * cols), tokens, gate.placed, up.placed, down.placed, gate.name);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, LinearGatedRowsCuda,
+    ::testing::ValuesIn(with_all_kinds({{72, 1152}, {200, 1152}, {640, 1152}})), name_of_case);
+
+struct CodesCase {
+  int64_t hidden;
+  Layout layout;
+};
+
+class LinearGatedCodesCuda : public LinearGatedCuda,
+                             public ::testing::WithParamInterface<CodesCase> {};
+
+TEST_P(LinearGatedCodesCuda, GiveTheBitsOfTheOpsOneByOne) {
+  constexpr int64_t kCols = 1280;
+  const auto [hidden, layout] = GetParam();
+  for (const int64_t tokens : {1, 5, 9, 40, 100, 200}) {
+    const std::vector<float> x = random_.normals(tokens * kCols);
+    const std::vector<Placed> downs =
+        hidden % 256 == 0 ? std::vector{coded(layout, 48, hidden), coded(Layout::kQ8_0, 48, hidden)}
+                          : std::vector{coded(Layout::kF16, 48, hidden)};
+    const Placed gate = coded(layout, hidden, kCols);
+    const Placed up = coded(layout, hidden, kCols);
+    for (const Placed& down : downs)
+      compare(x, tokens, gate, up, down, std::string(info(layout).name));
   }
 }
 
-TEST_F(LinearGatedCuda, CodesGiveTheBitsOfTheOpsOneByOne) {
-  constexpr int64_t kCols = 1280;
-  for (const Layout layout : {Layout::kQ4_0, Layout::kQ8_0, Layout::kQ4_K, Layout::kQ6_K,
-                              Layout::kIQ4_XS, Layout::kIQ2_S, Layout::kMXFP4}) {
-    for (const int64_t hidden : {40, 512, 768}) {
-      for (const int64_t tokens : {1, 5, 9, 40, 100, 200}) {
-        const std::vector<float> x = random_.normals(tokens * kCols);
-        const std::vector<Placed> downs =
-            hidden % 256 == 0
-                ? std::vector{coded(layout, 48, hidden), coded(Layout::kQ8_0, 48, hidden)}
-                : std::vector{coded(Layout::kF16, 48, hidden)};
-        const Placed gate = coded(layout, hidden, kCols);
-        const Placed up = coded(layout, hidden, kCols);
-        for (const Placed& down : downs)
-          compare(x, tokens, gate, up, down, std::string(info(layout).name));
-      }
-    }
-  }
+std::vector<CodesCase> codes_cases() {
+  std::vector<CodesCase> cases;
+  for (const int64_t hidden : {40, 512, 768})
+    for (const Layout layout : {Layout::kQ4_0, Layout::kQ8_0, Layout::kQ4_K, Layout::kQ6_K,
+                                Layout::kIQ4_XS, Layout::kIQ2_S, Layout::kMXFP4})
+      cases.push_back({hidden, layout});
+  return cases;
 }
+
+INSTANTIATE_TEST_SUITE_P(Codes, LinearGatedCodesCuda, ::testing::ValuesIn(codes_cases()),
+                         [](const auto& one) {
+                           return std::to_string(one.param.hidden) + "_" +
+                                  test_name(ingot::info(one.param.layout).name);
+                         });
 
 // An input that is packed as it is made is there for linears that read another form, and for the
 // host.

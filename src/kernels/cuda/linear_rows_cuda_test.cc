@@ -10,26 +10,29 @@ namespace {
 
 class LinearRowsCuda : public RowsOnGpu {};
 
+class LinearRowsByKindCuda : public RowsOnGpu, public ::testing::WithParamInterface<RowsCase> {};
+
 // Rows that fill no tile, columns that fill no chunk, more tiles than are under way at once, and so
 // many that most are given out as they come.
-TEST_F(LinearRowsCuda, AnyNumberOfTokensGivesTheSameBits) {
-  for (const auto& [rows, cols] :
-       {std::pair{5, 192}, std::pair{50, 320}, std::pair{300, 1088}, std::pair{131, 4160},
-        std::pair{5003, 704}, std::pair{30011, 256}}) {
-    constexpr int64_t kTokens = 8;
-    const std::vector<float> x = random_.normals(kTokens * cols);
-    for (const Case& one : cases(rows, x, kTokens)) {
-      ASSERT_NE(one.placed, nullptr);
-      const std::vector<float> all = on_gpu(one.placed, x, kTokens);
-      EXPECT_LE(distance(all, one.wanted), 1e-3) << one.name << " [" << rows << ", " << cols << "]";
-      for (const int64_t tokens : {1, 3, 7}) {
-        ASSERT_EQ(on_gpu(one.placed, first_rows(x, tokens, cols), tokens),
-                  first_rows(all, tokens, rows))
-            << one.name << " [" << rows << ", " << cols << "] by " << tokens;
-      }
-    }
-  }
+TEST_P(LinearRowsByKindCuda, AnyNumberOfTokensGivesTheSameBits) {
+  const auto& [rows, cols, wanted_kind] = GetParam();
+  constexpr int64_t kTokens = 8;
+  const std::vector<float> x = random_.normals(kTokens * cols);
+  const Kind kind = make(wanted_kind, rows, cols);
+  ASSERT_NE(kind.placed, nullptr);
+  const std::vector<float> all = on_gpu(kind.placed, x, kTokens);
+  EXPECT_LE(distance(all, kind.expected(x, kTokens)), 1e-3);
+  for (const int64_t tokens : {1, 3, 7})
+    ASSERT_EQ(on_gpu(kind.placed, first_rows(x, tokens, cols), tokens),
+              first_rows(all, tokens, rows))
+        << "by " << tokens;
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, LinearRowsByKindCuda,
+    ::testing::ValuesIn(
+        with_all_kinds({{5, 192}, {50, 320}, {300, 1088}, {131, 4160}, {5003, 704}, {30011, 256}})),
+    name_of_case);
 
 // The library takes none of these rows, so that our kernel has them in this mode on every device.
 TEST_F(LinearRowsCuda, MoreTokensThanATileGiveTheSameBits) {

@@ -16,43 +16,70 @@ namespace {
 constexpr double kE4m3Limit = 0.02;
 constexpr double kLimit = 1e-3;
 
-class LinearRowsSm90Cuda : public RowsOnGpu {
- protected:
-  void compare(int64_t rows, int64_t cols, std::initializer_list<int64_t> counts) {
-    const int64_t most = std::max(counts);
-    const std::vector<float> x = random_.normals(most * cols);
-    for (const Case& one : cases(rows, x, most)) {
-      ASSERT_NE(one.placed, nullptr);
-      for (const int64_t tokens : counts) {
-        EXPECT_LE(distance(on_gpu(one.placed, first_rows(x, tokens, cols), tokens, 3),
-                           first_rows(one.wanted, tokens, rows)),
-                  one.has_e4m3_inputs ? kE4m3Limit : kLimit)
-            << one.name << " [" << rows << ", " << cols << "] by " << tokens;
-      }
-    }
-  }
+class LinearRowsSm90Cuda : public RowsOnGpu {};
+
+struct TokensCase {
+  int64_t rows;
+  int64_t cols;
+  std::vector<int64_t> tokens;
+  RowKind kind;
 };
 
-TEST_F(LinearRowsSm90Cuda, AnyNumberOfTokensGivesWhatTheProcessorGives) {
-  compare(40, 512, {9, 16, 17, 32, 33, 64, 65, 100, 128, 129, 256});
+class LinearRowsOfTokensSm90Cuda : public LinearRowsSm90Cuda,
+                                   public ::testing::WithParamInterface<TokensCase> {};
+
+TEST_P(LinearRowsOfTokensSm90Cuda, GivesWhatTheProcessorGives) {
+  const auto& [rows, cols, counts, wanted_kind] = GetParam();
+  const int64_t most = std::ranges::max(counts);
+  const std::vector<float> x = random_.normals(most * cols);
+  const Kind kind = make(wanted_kind, rows, cols);
+  ASSERT_NE(kind.placed, nullptr);
+  const std::vector<float> wanted = kind.expected(x, most);
+  for (const int64_t tokens : counts)
+    EXPECT_LE(distance(on_gpu(kind.placed, first_rows(x, tokens, cols), tokens, 3),
+                       first_rows(wanted, tokens, rows)),
+              kind.has_e4m3_inputs ? kE4m3Limit : kLimit)
+        << "by " << tokens;
 }
 
+struct TokensShape {
+  int64_t rows;
+  int64_t cols;
+  std::vector<int64_t> tokens;
+};
+auto of_all_kinds(const std::vector<TokensShape>& shapes) {
+  std::vector<TokensCase> cases;
+  for (const TokensShape& shape : shapes)
+    for (const RowKind& kind : kRowKinds)
+      cases.push_back({shape.rows, shape.cols, shape.tokens, kind});
+  return ::testing::ValuesIn(cases);
+}
+std::string name_of_tokens(const ::testing::TestParamInfo<TokensCase>& test) {
+  return name_of_case({{test.param.rows, test.param.cols, test.param.kind}, test.index});
+}
+
+INSTANTIATE_TEST_SUITE_P(AnyNumberOfTokens, LinearRowsOfTokensSm90Cuda,
+                         of_all_kinds({{40, 512, {9, 16, 17, 32, 33, 64, 65, 100, 128, 129, 256}}}),
+                         name_of_tokens);
 // Columns that a cluster shares evenly and unevenly, and that fill no step.
-TEST_F(LinearRowsSm90Cuda, AnyNumberOfColumnsDoes) {
-  compare(200, 192, {9, 65});
-  compare(130, 1088, {16, 33, 100});
-  compare(200, 4096, {17, 64, 129});
-  compare(40, 14336, {32, 256});
-}
-
+INSTANTIATE_TEST_SUITE_P(AnyNumberOfColumns, LinearRowsOfTokensSm90Cuda,
+                         of_all_kinds({{200, 192, {9, 65}},
+                                       {130, 1088, {16, 33, 100}},
+                                       {200, 4096, {17, 64, 129}},
+                                       {40, 14336, {32, 256}}}),
+                         name_of_tokens);
 // So many tiles of rows that the columns are cut in four, in three, in two and not at all: blocks
 // then fetch together.
-TEST_F(LinearRowsSm90Cuda, AnyNumberOfRowsDoes) {
-  compare(1000, 4096, {9, 40});
-  compare(5003, 704, {17, 33});
-  compare(8200, 384, {9, 32});
-  compare(17003, 192, {16, 33, 70});
-}
+INSTANTIATE_TEST_SUITE_P(AnyNumberOfRows, LinearRowsOfTokensSm90Cuda,
+                         of_all_kinds({{1000, 4096, {9, 40}},
+                                       {5003, 704, {17, 33}},
+                                       {8200, 384, {9, 32}},
+                                       {17003, 192, {16, 33, 70}}}),
+                         name_of_tokens);
+// Two tiles of tokens for many tiles of rows, and for few.
+INSTANTIATE_TEST_SUITE_P(TilesThatFetchTogether, LinearRowsOfTokensSm90Cuda,
+                         of_all_kinds({{8200, 192, {130}}, {1000, 512, {129, 256}}}),
+                         name_of_tokens);
 
 // Tiles of rows are odd, so that a cluster has one too many.
 TEST_F(LinearRowsSm90Cuda, OutputsOfAnyStrideAreWritten) {
@@ -81,12 +108,6 @@ TEST_F(LinearRowsSm90Cuda, OutputsOfAnyStrideAreWritten) {
       }
     }
   }
-}
-
-// Two tiles of tokens for many tiles of rows, and for few.
-TEST_F(LinearRowsSm90Cuda, TilesOfTokensFetchWeightsTogether) {
-  compare(8200, 192, {130});
-  compare(1000, 512, {129, 256});
 }
 
 // What the tests above would not show: whether it is this kernel that gives it.

@@ -39,24 +39,38 @@ class LinearWideCuda : public CodesOnGpu {
   Random random_{test_seed()};
 };
 
-TEST_F(LinearWideCuda, Fp8GivesWhatTheProcessorGives) {
+struct WideCase {
+  int64_t rows;
+  int64_t cols;
+};
+std::string name_of_case(const ::testing::TestParamInfo<WideCase>& test) {
+  return std::to_string(test.param.rows) + "_by_" + std::to_string(test.param.cols);
+}
+
+class LinearWideFp8Cuda : public LinearWideCuda, public ::testing::WithParamInterface<WideCase> {};
+
+TEST_P(LinearWideFp8Cuda, GivesWhatTheProcessorGives) {
   const InputQuant of_tokens{.kind = InputKind::kE4m3};
   const InputQuant of_all{.kind = InputKind::kE4m3, .scale = 0.01F};
   const InputQuant of_blocks{.kind = InputKind::kE4m3, .block = 128};
   InputQuant of_wide_blocks = of_blocks;
   of_wide_blocks.block = 256;
   using enum Fp8Scales;
-  // Rows and columns that do not fill blocks of 128, and spans that are no multiple of four.
-  for (const auto& [rows, cols] : {std::pair{128, 640}, std::pair{272, 1152}, std::pair{48, 576}}) {
-    for (const auto& [scales, input] :
-         {std::pair{kTensor, of_all}, std::pair{kTensor, of_blocks}, std::pair{kRows, of_tokens},
-          std::pair{kRows, of_all}, std::pair{kBlocks, of_blocks}, std::pair{kBlocks, of_tokens},
-          std::pair{kBlocks, of_wide_blocks}}) {
-      SCOPED_TRACE(static_cast<int>(scales));
-      compare(fp8_weights(random_, rows, cols, scales, input), {1, 33, 80, 300, 513}, kFp8Limit);
-    }
+  const auto [rows, cols] = GetParam();
+  for (const auto& [scales, input] :
+       {std::pair{kTensor, of_all}, std::pair{kTensor, of_blocks}, std::pair{kRows, of_tokens},
+        std::pair{kRows, of_all}, std::pair{kBlocks, of_blocks}, std::pair{kBlocks, of_tokens},
+        std::pair{kBlocks, of_wide_blocks}}) {
+    SCOPED_TRACE(static_cast<int>(scales));
+    compare(fp8_weights(random_, rows, cols, scales, input), {1, 33, 80, 300, 513}, kFp8Limit);
   }
 }
+
+// Rows and columns that do not fill blocks of 128, and spans that are no multiple of four.
+INSTANTIATE_TEST_SUITE_P(Shapes, LinearWideFp8Cuda,
+                         ::testing::Values(WideCase{128, 640}, WideCase{272, 1152},
+                                           WideCase{48, 576}),
+                         name_of_case);
 
 TEST_F(LinearWideCuda, Fp8ThatTheLibraryDoesNotTakeIsMultipliedAllTheSame) {
   const InputQuant of_tokens{.kind = InputKind::kE4m3};
@@ -69,20 +83,23 @@ TEST_F(LinearWideCuda, Fp8ThatTheLibraryDoesNotTakeIsMultipliedAllTheSame) {
   compare(fp8_weights(random_, 64, 256, kRows, {}), {80, 300}, kBf16Limit);
 }
 
-TEST_F(LinearWideCuda, Int8GivesWhatTheProcessorGives) {
+class LinearWideInt8Cuda : public LinearWideCuda, public ::testing::WithParamInterface<WideCase> {};
+
+TEST_P(LinearWideInt8Cuda, GivesWhatTheProcessorGives) {
   const InputQuant of_tokens{.kind = InputKind::kInt8};
   const InputQuant of_all{.kind = InputKind::kInt8, .scale = 0.03F, .zero = 5};
   const InputQuant with_zeros{.kind = InputKind::kInt8, .is_symmetric = false};
-  // 50 rows are never the library's.
-  for (const auto& [rows, cols] : {std::pair{64, 512}, std::pair{272, 1184}, std::pair{50, 96}}) {
-    for (const InputQuant& input : {of_tokens, of_all, with_zeros}) {
-      for (const CodeOrder order : {CodeOrder::kRowsSigned, CodeOrder::kRows}) {
-        compare(int8_weights(random_, rows, cols, order, input), {1, 8, 9, 33, 80, 300},
-                kInt8Limit);
-      }
-    }
-  }
+  const auto [rows, cols] = GetParam();
+  for (const InputQuant& input : {of_tokens, of_all, with_zeros})
+    for (const CodeOrder order : {CodeOrder::kRowsSigned, CodeOrder::kRows})
+      compare(int8_weights(random_, rows, cols, order, input), {1, 8, 9, 33, 80, 300}, kInt8Limit);
 }
+
+// 50 rows are never the library's.
+INSTANTIATE_TEST_SUITE_P(Shapes, LinearWideInt8Cuda,
+                         ::testing::Values(WideCase{64, 512}, WideCase{272, 1184},
+                                           WideCase{50, 96}),
+                         name_of_case);
 
 // Few tokens and more by our kernels, many by the library: whole sums are the same.
 TEST_F(LinearWideCuda, Int8HasTheSameBitsByAnyKernel) {

@@ -18,6 +18,14 @@ inline std::shared_ptr<Device> test_device() {
   return kDevice;
 }
 
+// What a test may be called for a parameter of this name.
+inline std::string test_name(std::string_view name) {
+  std::string result(name);
+  for (char& letter : result)
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+  return result;
+}
+
 }  // namespace ingot
 
 #define INGOT_NEEDS_DEVICE() \
