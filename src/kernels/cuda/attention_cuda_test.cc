@@ -5,7 +5,18 @@
 namespace ingot {
 namespace {
 
-class CudaAttentionOf : public CudaAttention, public testing::WithParamInterface<KvCacheType> {};
+class CudaAttentionOf : public CudaAttention, public testing::WithParamInterface<KvCacheType> {
+ protected:
+  // As many queries to each of two heads, pages of any size.
+  static Options grouped(Random& random, int64_t dim, int64_t group) {
+    return {.type = GetParam(),
+            .heads = 2 * group,
+            .kv_heads = 2,
+            .key_dim = dim,
+            .value_dim = dim,
+            .page_tokens = int64_t{8} << random.whole(0, 4)};
+  }
+};
 
 TEST_P(CudaAttentionOf, StoresTheSameBytesAsTheScalarKernel) {
   Random random(test_seed());
@@ -66,16 +77,9 @@ TEST_P(CudaAttentionOf, StoresTheSameBytesAsTheScalarKernel) {
 
 TEST_P(CudaAttentionOf, OneRowASequenceMatchesTheScalarKernel) {
   Random random(test_seed());
-  const KvCacheType type = GetParam();
   for (const int64_t dim : {32, 64, 80, 96, 128, 192, 256}) {
     for (const int64_t group : {1, 4, 8}) {
-      const Options options{.type = type,
-                            .heads = 2 * group,
-                            .kv_heads = 2,
-                            .key_dim = dim,
-                            .value_dim = dim,
-                            .page_tokens = int64_t{8} << random.whole(0, 4)};
-      expect_scalar_result(random, options,
+      expect_scalar_result(random, grouped(random, dim, group),
                            {{1, 1},
                             {random.whole(2, 300), 1},
                             {5, 0},
@@ -88,16 +92,9 @@ TEST_P(CudaAttentionOf, OneRowASequenceMatchesTheScalarKernel) {
 
 TEST_P(CudaAttentionOf, FewRowsASequenceMatchTheScalarKernel) {
   Random random(test_seed());
-  const KvCacheType type = GetParam();
   for (const int64_t dim : {64, 128, 256}) {
     for (const int64_t group : {1, 4, 8}) {
-      const Options options{.type = type,
-                            .heads = 2 * group,
-                            .kv_heads = 2,
-                            .key_dim = dim,
-                            .value_dim = dim,
-                            .page_tokens = int64_t{8} << random.whole(0, 4)};
-      expect_scalar_result(random, options,
+      expect_scalar_result(random, grouped(random, dim, group),
                            {{8, 8},
                             {random.whole(8, 700), random.whole(1, 8)},
                             {9, 0},

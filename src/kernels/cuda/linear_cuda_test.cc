@@ -173,7 +173,20 @@ TEST_F(LinearCuda, WeightsOfTwoPackingsGiveWhatEachGives) {
   }
 }
 
-class LinearOfLayoutCuda : public LinearCuda, public ::testing::WithParamInterface<Layout> {};
+class LinearOfManyTokens : public LinearCuda {
+ protected:
+  void expect_exact(const std::shared_ptr<const DeviceWeight>& placed,
+                    const std::vector<float>& weights, const std::vector<float>& x,
+                    const ManyShape& shape) {
+    EXPECT_LE(distance_by_rows(on_gpu(placed, x, shape.tokens),
+                               exact(weights, x, shape.rows, shape.tokens), shape.rows),
+              kManyLimit)
+        << "[" << shape.rows << ", " << shape.cols << " units] by " << shape.tokens;
+  }
+};
+
+class LinearOfLayoutCuda : public LinearOfManyTokens,
+                           public ::testing::WithParamInterface<Layout> {};
 
 TEST_P(LinearOfLayoutCuda, ManyTokensAreMultipliedByTheWeightsOwnNumbers) {
   Random random(test_seed());
@@ -188,10 +201,7 @@ TEST_P(LinearOfLayoutCuda, ManyTokensAreMultipliedByTheWeightsOwnNumbers) {
     ASSERT_TRUE(placed.is_ok()) << placed.status().message();
     std::vector<float> weights(static_cast<size_t>(shape.rows * cols));
     dequantize(layout, bytes, weights);
-    EXPECT_LE(distance_by_rows(on_gpu(*placed, x, shape.tokens),
-                               exact(weights, x, shape.rows, shape.tokens), shape.rows),
-              kManyLimit)
-        << "[" << shape.rows << ", " << cols << "] by " << shape.tokens;
+    expect_exact(*placed, weights, x, shape);
   }
 }
 
@@ -205,7 +215,8 @@ std::vector<Layout> layouts_of_blocks() {
 INSTANTIATE_TEST_SUITE_P(Blocks, LinearOfLayoutCuda, ::testing::ValuesIn(layouts_of_blocks()),
                          [](const auto& test) { return test_name(ingot::info(test.param).name); });
 
-class LinearOfPackingCuda : public LinearCuda, public ::testing::WithParamInterface<Packing> {};
+class LinearOfPackingCuda : public LinearOfManyTokens,
+                            public ::testing::WithParamInterface<Packing> {};
 
 TEST_P(LinearOfPackingCuda, ManyTokensAreMultipliedByTheWeightsOwnNumbers) {
   Random random(test_seed());
@@ -221,10 +232,7 @@ TEST_P(LinearOfPackingCuda, ManyTokensAreMultipliedByTheWeightsOwnNumbers) {
       dequantize_row(
           quant.tensor, row,
           std::span(weights).subspan(static_cast<size_t>(row * cols), static_cast<size_t>(cols)));
-    EXPECT_LE(distance_by_rows(on_gpu(*placed, x, shape.tokens),
-                               exact(weights, x, shape.rows, shape.tokens), shape.rows),
-              kManyLimit)
-        << "[" << shape.rows << ", " << cols << "] by " << shape.tokens;
+    expect_exact(*placed, weights, x, shape);
   }
 }
 
