@@ -40,10 +40,12 @@ def main():
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
+    formats = options.formats.split(",")
+    if unknown := [name for name in formats if name not in TWIN]:
+        parser.error(f"no format is called {', '.join(unknown)}; there are {', '.join(FORMATS)}")
 
     folder = Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    formats = options.formats.split(",")
     models = {}
     for kind in sorted({TWIN[name] for name in formats}):
         path = folder / f"{options.shape}-{kind}.gguf"
