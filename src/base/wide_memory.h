@@ -18,7 +18,8 @@ using WideMemory = std::unique_ptr<std::byte[], FreeWide>;
 WideMemory allocate_wide(size_t bytes);
 
 // Such memory for what a step computes. It grows to the largest size asked for and stays; what it
-// held is lost when it grows. One thread asks, many may write.
+// held is lost when it grows. One thread asks, many may write. Throws std::bad_alloc, as containers
+// do, where there is none.
 class Scratch {
  public:
   std::byte* reserve(size_t bytes);

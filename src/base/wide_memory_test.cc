@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 namespace ingot {
 namespace {
@@ -31,6 +32,14 @@ TEST(Scratch, StaysWhereItIsUntilMoreIsAskedFor) {
   std::byte* const second = scratch.reserve(5000);
   std::memset(second, 1, 5000);
   EXPECT_EQ(scratch.reserve(5000), second);
+}
+
+TEST(Scratch, WhatCannotBeHadThrowsAndLeavesItUsable) {
+  Scratch scratch;
+  scratch.reserve(1000);
+  EXPECT_EQ(allocate_wide(SIZE_MAX), nullptr);
+  EXPECT_THROW(scratch.reserve(SIZE_MAX), std::bad_alloc);
+  std::memset(scratch.reserve(1000), 1, 1000);
 }
 
 }  // namespace
