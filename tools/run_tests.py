@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All tests, stage by stage: build and run the release tests, the sanitizer tests and fuzzers, the
 NEON kernels under an emulator and the end-to-end tests; or only the stages named as arguments. Goes
-on after a failing stage; closes with a table and `N passed, N failed`.
+on after a failing stage, but with none that needs what a failed one builds; closes with a table and
+`N passed, N failed`.
 """
 
 import os
@@ -23,6 +24,7 @@ class Stage:
     name: str
     commands: list[list[str]]
     needs: tuple[str, ...] = ()  # programs without which the stage is skipped
+    after: tuple[str, ...] = ()  # stages that build what this one runs
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -34,6 +36,9 @@ def ctest(preset: str, *options: str) -> list[str]:
     return ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", *options]
 
 
+# What everything built takes, and the tests' files beside it.
+NEEDED_BYTES = 8_000_000_000
+
 # Of the GPU's kernels one generation is built here, the one that has code of its own.
 ONE_GPU = "-DCMAKE_CUDA_ARCHITECTURES=90a-real"
 
@@ -44,27 +49,34 @@ def build(preset: str, *targets: str) -> list[list[str]]:
 
 
 def pytest(*options: str) -> list[str]:
-    return [".venv/bin/python", "-m", "pytest", "-q", "-ra", *options]
+    # A test's files are kept only where it failed: all of them are a gigabyte in three runs.
+    return [".venv/bin/python", "-m", "pytest", "-q", "-ra", "-o", "tmp_path_retention_policy=failed",
+            *options]
 
 
+RELEASE = "build release"
+SANITIZERS = "build sanitizers"
 STAGES = [
     # Most unit tests are built once, with sanitizers (cmake/ingot.cmake).
-    Stage("build release", [*build("release", "ingot", "release_tests"),
-                            ["tools/unpack_oracle.sh", "build/oracle"]]),
-    Stage("numeric tests", [ctest("release", "-j", CORES, "-L", "release")]),
-    Stage("model tests", [ctest("release", "-L", "model|slow")]),  # each uses all cores
-    Stage("build sanitizers", build("asan")),
-    Stage("tests under sanitizers", [ctest("asan", "-j", CORES, "-LE", "fuzz|model|slow")]),
-    Stage("fuzzers", [ctest("asan", "-j", CORES, "-L", "fuzz")]),
+    Stage(RELEASE, [*build("release", "ingot", "release_tests"),
+                    ["tools/unpack_oracle.sh", "build/oracle"]]),
+    Stage("numeric tests", [ctest("release", "-j", CORES, "-L", "release")], after=(RELEASE,)),
+    # Each uses all cores.
+    Stage("model tests", [ctest("release", "-L", "model|slow")], after=(RELEASE,)),
+    Stage(SANITIZERS, build("asan")),
+    Stage("tests under sanitizers", [ctest("asan", "-j", CORES, "-LE", "fuzz|model|slow")],
+          after=(SANITIZERS,)),
+    Stage("fuzzers", [ctest("asan", "-j", CORES, "-L", "fuzz")], after=(SANITIZERS,)),
     Stage("NEON under qemu", [*build("neon"), ctest("neon", "-j", CORES)],
           needs=("aarch64-linux-gnu-g++", "qemu-aarch64")),
     # Commands do not wait for clocks, so several run at once; servers are timed and run alone.
-    Stage("end to end: commands", [pytest("tests/cli", "-n", CORES)]),
-    Stage("end to end: servers", [pytest("tests", "--ignore", "tests/cli")]),
+    Stage("end to end: commands", [pytest("tests/cli", "-n", CORES)], after=(RELEASE,)),
+    Stage("end to end: servers", [pytest("tests", "--ignore", "tests/cli")], after=(RELEASE,)),
     Stage("hostile input, sanitized", [pytest("tests/cli/test_hostile.py", "tests/cli/test_streams.py",
                                               "tests/server/test_limits.py",
                                               "tests/reliability/test_scoreboard.py::test_figure[badreq]",
-                                              "--binary", str(ROOT / "build" / "asan" / "ingot"))]),
+                                              "--binary", str(ROOT / "build" / "asan" / "ingot"))],
+          after=(SANITIZERS,)),
 ]
 
 
@@ -115,13 +127,31 @@ def run(stage: Stage) -> None:
     count(stage, output, is_ok)
 
 
+def check_disk(stages: list[Stage]) -> None:
+    """A disk that fills up on the way leaves a hundred errors that name everything but the cause."""
+    if len(stages) < len(STAGES):
+        return
+    built = sum(f.lstat().st_size for f in (ROOT / "build").rglob("*") if f.is_file())
+    needed, free = NEEDED_BYTES - built, shutil.disk_usage(ROOT).free
+    if free < needed:
+        sys.exit(f"make test needs {needed / 1e9:.1f} GB of disk for {ROOT / 'build'} and the tests' files, but "
+                 f"{free / 1e9:.1f} GB are free: free some, or run single stages (tools/run_tests.py NAME ...)")
+
+
 def main() -> int:
     named = sys.argv[1:]
     if unknown := set(named) - {stage.name for stage in STAGES}:
         sys.exit(f"no stage {unknown}; there are: {', '.join(stage.name for stage in STAGES)}")
     stages = [stage for stage in STAGES if not named or stage.name in named]
+    check_disk(stages)
+    broken = set()
     for stage in stages:
+        if missing := broken & set(stage.after):
+            print(f"\n== {stage.name}\nnot run: {', '.join(missing)} failed")
+            continue
         run(stage)
+        if stage.failed:
+            broken.add(stage.name)
     print("\n== summary")
     for stage in stages:
         print(f"{stage.name:<24} {stage.passed:>6} passed {stage.failed:>4} failed "
