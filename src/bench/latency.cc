@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "bench/timed_sink.h"
 #include "bench/workload.h"
@@ -29,13 +30,14 @@ struct LatencyTest {
 
 class LatencyBench {
  public:
-  LatencyBench(std::shared_ptr<const Model> model, Decoder decoder, KvCache cache,
+  LatencyBench(std::shared_ptr<const Model> model, Decoder decoder, KvCache cache, const Exec& exec,
                const LatencyOptions& options, int64_t context)
       : model_(std::move(model)),
         decoder_(std::move(decoder)),
         cache_(std::move(cache)),
         options_(options),
         cost_(weight_cost(*model_)),
+        probe_(make_probe(*model_, exec)),
         context_(context),
         ids_(random_text(options.seed, 1, context, model_->spec().vocab)) {
     const int64_t pages = pages_of(context);
@@ -192,13 +194,30 @@ class LatencyBench {
     return tokens;
   }
 
-  // Seconds of one run into `seconds`; returns the number of passes.
-  Result<int64_t> time(const LatencyTest& test, std::vector<double>& seconds) {
+  // What the runs of a test took, and what a byte took to read around each.
+  struct Times {
+    std::vector<double> seconds;
+    std::vector<double> seconds_per_byte;
+    int64_t passes = 0;  // of one run
+  };
+
+  // A GPU's memory is its own.
+  static std::optional<ReadProbe> make_probe(const Model& model, const Exec& exec) {
+    if (model.device() != nullptr) return std::nullopt;
+    return ReadProbe(exec);
+  }
+  double read_speed() const { return probe_ ? probe_->bytes_per_s() : 0; }
+
+  Status time(const LatencyTest& test, Times& times) {
+    const double before = read_speed();
     const BenchClock::time_point start = BenchClock::now();
-    INGOT_TRY(const int64_t passes, test.is_prompt ? prompt(test.batch, test.depth, test.tokens)
-                                                   : decode(test.batch, test.depth, test.tokens));
-    seconds.push_back(seconds_between(start, BenchClock::now()));
-    return passes;
+    INGOT_TRY(times.passes, test.is_prompt ? prompt(test.batch, test.depth, test.tokens)
+                                           : decode(test.batch, test.depth, test.tokens));
+    times.seconds.push_back(seconds_between(start, BenchClock::now()));
+    const double after = read_speed();
+    if (before > 0 && after > 0)
+      times.seconds_per_byte.push_back((1 / before + 1 / after) / 2);
+    return Status::ok();
   }
 
   // Prompts warm up whole, they size the buffers; generation with a few tokens.
@@ -209,12 +228,11 @@ class LatencyBench {
 
   Result<LatencyRecord> measure(const LatencyTest& test) {
     INGOT_TRY(warm_up(test));
-    std::vector<double> seconds;
-    int64_t passes = 0;
+    Times times;
     for (int i = 0; i < options_.repetitions; ++i) {
-      INGOT_TRY(passes, time(test, seconds));
+      INGOT_TRY(time(test, times));
     }
-    return record_of(test, passes, seconds);
+    return record_of(test, times);
   }
 
   // A prompt and the tokens behind it, as one user after the other would see them.
@@ -222,39 +240,37 @@ class LatencyBench {
     const LatencyTest first{true, batch, depth, options_.pair_prompt};
     const LatencyTest second{false, batch, depth + first.tokens, options_.pair_generated};
     INGOT_TRY(warm_up(first));
-    std::vector<double> first_seconds;
-    std::vector<double> second_seconds;
-    int64_t first_passes = 0;
-    int64_t second_passes = 0;
+    Times first_times;
+    Times second_times;
     for (int i = 0; i < options_.repetitions; ++i) {
-      INGOT_TRY(first_passes, time(first, first_seconds));
-      INGOT_TRY(second_passes, time(second, second_seconds));
+      INGOT_TRY(time(first, first_times));
+      INGOT_TRY(time(second, second_times));
     }
-    records.push_back(record_of(first, first_passes, first_seconds));
-    records.push_back(record_of(second, second_passes, second_seconds));
+    records.push_back(record_of(first, first_times));
+    records.push_back(record_of(second, second_times));
     return Status::ok();
   }
 
-  LatencyRecord record_of(const LatencyTest& test, int64_t passes,
-                          const std::vector<double>& seconds) const {
+  LatencyRecord record_of(const LatencyTest& test, const Times& times) const {
     LatencyRecord record;
     record.is_prompt = test.is_prompt;
     record.batch = test.batch;
     record.depth = test.depth;
     record.tokens = test.tokens;
     const auto all = static_cast<double>(test.batch * test.tokens);
+    const auto passes = static_cast<double>(times.passes);
     std::vector<double> speeds;
-    for (const double one : seconds) {
+    for (const double one : times.seconds)
       speeds.push_back(all / one);
-      record.seconds += one / static_cast<double>(seconds.size());
-    }
+    record.seconds = spread_of(times.seconds).mean;
+    if (!times.seconds_per_byte.empty())
+      record.read_bytes_per_s = 1 / spread_of(times.seconds_per_byte).mean;
     record.tokens_per_second = spread_of(std::move(speeds));
     const auto tokens = static_cast<double>(test.tokens);
     const auto batch = static_cast<double>(test.batch);
     record.ops.add(cost_.ops, all);
     record.ops.add(cost_.head_ops, test.is_prompt ? batch : all);
-    record.bytes = cost_.bytes * static_cast<double>(passes) +
-                   cost_.head_bytes * (test.is_prompt ? 1 : static_cast<double>(passes));
+    record.bytes = cost_.bytes * passes + cost_.head_bytes * (test.is_prompt ? 1 : passes);
     const double kv = static_cast<double>(kv_bytes_per_token(model_->spec(), options_.cache_type));
     // A prompt's own keys may stay in caches between its rows; what lies before it is read once.
     const auto depth = static_cast<double>(test.depth);
@@ -267,6 +283,7 @@ class LatencyBench {
   KvCache cache_;
   const LatencyOptions& options_;
   const WeightCost cost_;
+  const std::optional<ReadProbe> probe_;
   const int64_t context_;
   const std::vector<TokenId> ids_;              // of every sequence, by position
   std::vector<std::vector<PageTable>> tables_;  // [sequence][group]
@@ -281,9 +298,13 @@ double LatencyRecord::step_seconds() const {
   return tokens > 0 ? seconds / static_cast<double>(tokens) : 0;
 }
 
+double LatencyRecord::floor_seconds(const MachinePeaks& peaks) const {
+  const double read = read_bytes_per_s > 0 ? read_bytes_per_s : peaks.read_bytes_per_s;
+  return read > 0 ? bytes / read : 0;
+}
+
 double LatencyRecord::share_of_bandwidth(const MachinePeaks& peaks) const {
-  if (peaks.read_bytes_per_s <= 0 || seconds <= 0) return 0;
-  return bytes / peaks.read_bytes_per_s / seconds;
+  return seconds > 0 ? floor_seconds(peaks) / seconds : 0;
 }
 
 double LatencyRecord::share_of_peak(const MachinePeaks& peaks) const {
@@ -353,7 +374,7 @@ Result<std::vector<LatencyRecord>> bench_latency(const std::shared_ptr<const Mod
                                 pages * std::max<int64_t>(largest(options.batches), 1));
   INGOT_TRY(KvCache cache, KvCache::create(spec, memory));
   INGOT_TRY(Decoder decoder, Decoder::create(model, exec, options.cache_type));
-  return LatencyBench(model, std::move(decoder), std::move(cache), options, context).run();
+  return LatencyBench(model, std::move(decoder), std::move(cache), exec, options, context).run();
 }
 
 }  // namespace ingot

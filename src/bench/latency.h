@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the model alone takes, without engine or sampling: prompts and single tokens, for given
 // batch sizes and depths (tokens already in each sequence's cache), each beside the least time that
-// this machine's memory allows.
+// this machine's memory allows at that time.
 #pragma once
 
 #include <cstdint>
@@ -54,9 +54,11 @@ struct LatencyRecord {
   double bytes = 0;          // of weights, keys and values that a run reads, at least
   MatrixOps ops;             // of a run
   double seconds = 0;        // mean of a run
+  double read_bytes_per_s = 0;  // of memory before and after its runs; 0: as in the machine's peaks
 
   double per_sequence() const { return tokens_per_second.mean / static_cast<double>(batch); }
   double step_seconds() const;  // decode: of one token of every sequence
+  double floor_seconds(const MachinePeaks& peaks) const;  // to read the bytes of a run; 0: unknown
   // The least time for the bytes, and for the multiplies and adds, over the time it took.
   double share_of_bandwidth(const MachinePeaks& peaks) const;
   double share_of_peak(const MachinePeaks& peaks) const;

@@ -8,7 +8,7 @@
 #include "base/cpu.h"
 #include "base/free_memory.h"
 #include "bench/machine_loops.h"
-#include "bench/page_buffer.h"
+#include "bench/spread.h"
 
 namespace ingot {
 namespace {
@@ -43,18 +43,21 @@ PageBuffer touched_buffer(const Exec& exec, size_t size, PageSize pages) {
   return buffer;
 }
 
-double read_speed(const Exec& exec, const PageBuffer& buffer, int repeats) {
+std::vector<double> read_seconds(const Exec& exec, const PageBuffer& buffer, int repeats) {
   const std::span<const std::byte> bytes = buffer.bytes();
-  if (bytes.empty()) return 0;
   const TargetSet targets = TargetSet::of_this_machine();
   std::atomic<int64_t> sink{0};
-  const std::vector<double> seconds = time_calls(exec, repeats, [&] {
+  return time_calls(exec, repeats, [&] {
     exec.for_ranges(static_cast<int64_t>(bytes.size()), kPage, [&](int64_t begin, int64_t end) {
       sink += read_all(targets,
                        bytes.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
     });
   });
-  return static_cast<double>(bytes.size()) / best_of(seconds);
+}
+
+double read_speed(const Exec& exec, const PageBuffer& buffer, int repeats) {
+  const auto size = static_cast<double>(buffer.bytes().size());
+  return size > 0 ? size / best_of(read_seconds(exec, buffer, repeats)) : 0;
 }
 
 // 1, 2, 4 ... and all.
@@ -142,6 +145,17 @@ MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail) {
   }
   const ThreadPool::Step step = exec.with_threads(threads);  // as it was
   return peaks;
+}
+
+ReadProbe::ReadProbe(const Exec& exec)
+    : exec_(&exec), buffer_(touched_buffer(exec, streamed_bytes(), PageSize::kHuge)) {}
+
+double ReadProbe::bytes_per_s() const {
+  constexpr int kPasses = 5;
+  const auto size = static_cast<double>(buffer_.bytes().size());
+  if (size == 0) return 0;
+  const ThreadPool::Step step = exec_->with_threads(exec_->threads());
+  return size / std::max(spread_of(read_seconds(*exec_, buffer_, kPasses)).p50, 1e-9);
 }
 
 Result<MachinePeaks> measure_device(Device& device) {

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "bench/page_buffer.h"
 #include "bench/peak_loops.h"
 #include "kernels/device.h"
 #include "kernels/exec.h"
@@ -60,6 +61,18 @@ size_t streamed_bytes();
 // The best of several runs of each. Takes a second or two; needs streamed_bytes() for that time,
 // fewer where they cannot be had.
 MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail = CeilingDetail::kPeaks);
+
+// How fast memory is read just now. Where machines share a bus what it gives changes within seconds,
+// so a share of it counts only against what it gave before and after.
+class ReadProbe {
+ public:
+  explicit ReadProbe(const Exec& exec);
+  double bytes_per_s() const;  // of all threads, the median of a few passes: some hundredths of a second
+
+ private:
+  const Exec* exec_;
+  PageBuffer buffer_;
+};
 
 // The same of a GPU: floats are its bf16.
 Result<MachinePeaks> measure_device(Device& device);

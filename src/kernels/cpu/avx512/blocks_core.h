@@ -127,7 +127,7 @@ struct BlocksCore {
       sums[t] = _mm512_setzero_ps();
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
       const auto* scales = reinterpret_cast<const PackedScales*>(run);
-      prefetch_run<Tokens>(run, kScaleBytes, args.weights_ahead);
+      prefetch_run<Tokens, kRunBytes>(run, kScaleBytes, args.weights_ahead);
       run += kScaleBytes;
       __m512i totals[Tokens];
       __m512i min_sums[Tokens];
@@ -140,7 +140,7 @@ struct BlocksCore {
 #pragma GCC unroll 2
         for (int64_t r = 0; r < kRunsOfPair; ++r, run += kRunBytes) {
           __m512i codes[8];
-          prefetch_run<Tokens>(run, kRunBytes, args.weights_ahead);
+          prefetch_run<Tokens, kRunBytes>(run, kRunBytes, args.weights_ahead);
           read(run, codes);
           const int64_t column = (pair * kRunsOfPair + r) * 32;
 #pragma GCC unroll 8

@@ -128,7 +128,7 @@ struct FoldedCore {
       sums[t] = _mm512_setzero_ps();
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
       const auto& scales = *reinterpret_cast<const PackedScales*>(run);
-      prefetch_run<Tokens>(run, kScaleBytes, args.weights_ahead);
+      prefetch_run<Tokens, kRunBytes>(run, kScaleBytes, args.weights_ahead);
       run += kScaleBytes;
       __m512i totals[Tokens];
       __m512i min_sums[Tokens];
@@ -159,7 +159,7 @@ struct FoldedCore {
       min_sums[t] = _mm512_setzero_si512();
     }
     for (int64_t r = 0; r < kPairs; ++r, run += kRunBytes) {
-      prefetch_run<Tokens>(run, kRunBytes, ahead);
+      prefetch_run<Tokens, kRunBytes>(run, kRunBytes, ahead);
       const Pairs pairs = read_pairs(scales, r);
       __m512i codes[8];
       fold_run(run, pairs, codes);
@@ -188,7 +188,7 @@ struct FoldedCore {
       if constexpr (!kHasMin) take_off(x[t * stride], taken_off[t]);
     }
     for (int64_t r = 0; r < kPairs; ++r, run += kRunBytes) {
-      if (ahead != WeightsAhead::kByItself) prefetch_run<Tokens>(run, kRunBytes, ahead);
+      if (ahead != WeightsAhead::kByItself) prefetch_run<Tokens, kRunBytes>(run, kRunBytes, ahead);
       const Pairs pairs = read_pairs(scales, r);
       __m512i codes[8];
       read_apart(run, codes);

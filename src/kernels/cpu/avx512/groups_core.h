@@ -178,12 +178,12 @@ struct GroupsCore {
     for (int64_t r = 0; r < runs; ++r, run += kRunBytes, scales += Scales::kBytes) {
       if (r % 8 == 0) {
         scales = run;
-        prefetch_run<Tokens>(run, kScaleBytes, args.weights_ahead);
+        prefetch_run<Tokens, kRunBytes>(run, kScaleBytes, args.weights_ahead);
         if constexpr (kCopiesScales) scales = copy_scales(run, lines);
         run += kScaleBytes;
       }
       __m512i codes[kRunCodes];
-      prefetch_run<Tokens>(run, kRunBytes, args.weights_ahead);
+      prefetch_run<Tokens, kRunBytes>(run, kRunBytes, args.weights_ahead);
       read(run, codes);
       __m512 scale[kParts];
 #pragma GCC unroll 2

@@ -129,7 +129,7 @@ struct WordsCore {
       for (int64_t group = 0; group < kGroups; ++group) {
         __m512i sums[1][Tokens];
         if (ahead != WeightsAhead::kByItself)
-          prefetch_run<Tokens>(panel + group * 4 * kRunBytes, 4 * kRunBytes, ahead);
+          prefetch_run<Tokens, kLine>(panel + group * 4 * kRunBytes, 4 * kRunBytes, ahead);
         multiply<1, Tokens>({panel + kScaleBytes}, x, stride, group, sums);
         const __m512 scale = scale_of(panel, group);
 #pragma GCC unroll 8
