@@ -9,7 +9,9 @@
 namespace ingot {
 namespace {
 
-constexpr int64_t kElementGrain = 8192;  // floats a thread takes at least in elementwise ops
+// Floats a thread takes at least: in sums and products, and where exponentials are computed.
+constexpr int64_t kElementGrain = 8192;
+constexpr int64_t kActivationGrain = 2048;
 
 }  // namespace
 
@@ -137,7 +139,7 @@ void CpuOps::attend(const AttendOp& op) {
 
 void CpuOps::activate(Activation activation, const float* gate, const float* up, float* out,
                       int64_t count) {
-  exec_.for_ranges(count, kElementGrain, [&](int64_t begin, int64_t end) {
+  exec_.for_ranges(count, kActivationGrain, [&](int64_t begin, int64_t end) {
     elementwise_->activate(activation, gate + begin, up == nullptr ? nullptr : up + begin,
                            out + begin, end - begin);
   });
