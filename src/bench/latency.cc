@@ -215,8 +215,7 @@ class LatencyBench {
                                            : decode(test.batch, test.depth, test.tokens));
     times.seconds.push_back(seconds_between(start, BenchClock::now()));
     const double after = read_speed();
-    if (before > 0 && after > 0)
-      times.seconds_per_byte.push_back((1 / before + 1 / after) / 2);
+    if (before > 0 && after > 0) times.seconds_per_byte.push_back((1 / before + 1 / after) / 2);
     return Status::ok();
   }
 

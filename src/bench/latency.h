@@ -49,15 +49,15 @@ struct LatencyRecord {
   bool is_prompt = false;
   int64_t batch = 0;
   int64_t depth = 0;
-  int64_t tokens = 0;        // of each sequence
-  Spread tokens_per_second;  // of all sequences together, over the repetitions
-  double bytes = 0;          // of weights, keys and values that a run reads, at least
-  MatrixOps ops;             // of a run
-  double seconds = 0;        // mean of a run
+  int64_t tokens = 0;           // of each sequence
+  Spread tokens_per_second;     // of all sequences together, over the repetitions
+  double bytes = 0;             // of weights, keys and values that a run reads, at least
+  MatrixOps ops;                // of a run
+  double seconds = 0;           // mean of a run
   double read_bytes_per_s = 0;  // of memory before and after its runs; 0: as in the machine's peaks
 
   double per_sequence() const { return tokens_per_second.mean / static_cast<double>(batch); }
-  double step_seconds() const;  // decode: of one token of every sequence
+  double step_seconds() const;                            // decode: of one token of every sequence
   double floor_seconds(const MachinePeaks& peaks) const;  // to read the bytes of a run; 0: unknown
   // The least time for the bytes, and for the multiplies and adds, over the time it took.
   double share_of_bandwidth(const MachinePeaks& peaks) const;

@@ -45,8 +45,8 @@ BenchReport latency_report(const std::vector<LatencyRecord>& records, const Mach
   BenchReport report;
   report.title = "ingot bench latency";
   TextTable table;
-  table.columns = {"test",         "batch",   "depth",      "tokens/s",
-                   "per sequence", "ms/step", "read GB/s", "% of floor", "% of peak"};
+  table.columns = {"test",    "batch",     "depth",      "tokens/s", "per sequence",
+                   "ms/step", "read GB/s", "% of floor", "% of peak"};
   Json objects = Json::array();
   for (const LatencyRecord& record : records) {
     const Spread& speed = record.tokens_per_second;
@@ -62,21 +62,20 @@ BenchReport latency_report(const std::vector<LatencyRecord>& records, const Mach
          fmt::format("{:.2f}", record.per_sequence()),
          record.is_prompt ? "-" : fmt::format("{:.2f}", record.step_seconds() * 1e3),
          fmt::format("{:.1f}", read * 1e-9), percent(floor), percent(peak)});
-    objects.push_back(
-        {{"test", record.is_prompt ? "prompt" : "generate"},
-         {"tokens", record.tokens},
-         {"batch", record.batch},
-         {"depth", record.depth},
-         {"tokens_per_s", speed.mean},
-         {"tokens_per_s_deviation", speed.deviation},
-         {"tokens_per_s_median", speed.p50},
-         {"tokens_per_s_per_sequence", record.per_sequence()},
-         {"seconds", record.seconds},
-         {"bytes", record.bytes},
-         {"read_gb_per_s", read > 0 ? Json(read * 1e-9) : Json()},
-         {"floor_seconds", read > 0 ? Json(record.floor_seconds(peaks)) : Json()},
-         {"share_of_floor", floor},
-         {"share_of_peak", peak}});
+    objects.push_back({{"test", record.is_prompt ? "prompt" : "generate"},
+                       {"tokens", record.tokens},
+                       {"batch", record.batch},
+                       {"depth", record.depth},
+                       {"tokens_per_s", speed.mean},
+                       {"tokens_per_s_deviation", speed.deviation},
+                       {"tokens_per_s_median", speed.p50},
+                       {"tokens_per_s_per_sequence", record.per_sequence()},
+                       {"seconds", record.seconds},
+                       {"bytes", record.bytes},
+                       {"read_gb_per_s", read > 0 ? Json(read * 1e-9) : Json()},
+                       {"floor_seconds", read > 0 ? Json(record.floor_seconds(peaks)) : Json()},
+                       {"share_of_floor", floor},
+                       {"share_of_peak", peak}});
   }
   report.tables.push_back(std::move(table));
   std::string peak = fmt::format("{:.0f} GFLOP/s of floats", peaks.float_flops_per_s * 1e-9);
@@ -84,10 +83,12 @@ BenchReport latency_report(const std::vector<LatencyRecord>& records, const Mach
     peak += fmt::format(", {:.0f} GFLOP/s of fp8", peaks.fp8_flops_per_s * 1e-9);
   if (peaks.int8_ops_per_s > 0)
     peak += fmt::format(", {:.0f} GOP/s of bytes", peaks.int8_ops_per_s * 1e-9);
-  report.notes.push_back(
-      fmt::format("floor: the time to read weights, keys and values once a pass, as fast as memory "
-                  "was read around the runs; peak: {}; all measured in this run",
-                  peak));
+  const bool is_read_around = std::ranges::any_of(
+      records, [](const LatencyRecord& record) { return record.read_bytes_per_s > 0; });
+  report.notes.push_back(fmt::format(
+      "floor: the time to read weights, keys and values once a pass{}; peak: {}; all measured in "
+      "this run",
+      is_read_around ? ", as fast as memory was read around the runs" : "", peak));
   for (const bool is_prompt : {true, false}) {
     if (Plot plot = curves(records, is_prompt); !plot.series.empty())
       report.plots.push_back(std::move(plot));

@@ -62,12 +62,13 @@ size_t streamed_bytes();
 // fewer where they cannot be had.
 MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail = CeilingDetail::kPeaks);
 
-// How fast memory is read just now. Where machines share a bus what it gives changes within seconds,
-// so a share of it counts only against what it gave before and after.
+// How fast memory is read just now. Where machines share a bus what it gives changes within
+// seconds, so a share of it counts only against what it gave before and after.
 class ReadProbe {
  public:
   explicit ReadProbe(const Exec& exec);
-  double bytes_per_s() const;  // of all threads, the median of a few passes: some hundredths of a second
+  double bytes_per_s()
+      const;  // of all threads, the median of a few passes: some hundredths of a second
 
  private:
   const Exec* exec_;
