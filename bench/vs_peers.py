@@ -32,7 +32,7 @@ from gguf_sizes import bytes_per_token
 from peer_servers import SERVE_LOADS, run_serve
 
 TYPES = "q4_k_m,q5_k_m,q6_k,q4_0,q2_k,q3_k,q8_0,f16"
-MOST_TRIES = 6  # of a round that --least-read wants again
+MOST_TRIES = 30  # of a round that --least-read wants again
 KINDS = ("tg", "pp", "batch", "serve")
 SEQUENCES = "1,2,4,8,16,32"
 
