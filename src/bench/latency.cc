@@ -297,8 +297,12 @@ double LatencyRecord::step_seconds() const {
   return tokens > 0 ? seconds / static_cast<double>(tokens) : 0;
 }
 
+double LatencyRecord::read_speed(const MachinePeaks& peaks) const {
+  return read_bytes_per_s > 0 ? read_bytes_per_s : peaks.read_bytes_per_s;
+}
+
 double LatencyRecord::floor_seconds(const MachinePeaks& peaks) const {
-  const double read = read_bytes_per_s > 0 ? read_bytes_per_s : peaks.read_bytes_per_s;
+  const double read = read_speed(peaks);
   return read > 0 ? bytes / read : 0;
 }
 

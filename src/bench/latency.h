@@ -58,6 +58,7 @@ struct LatencyRecord {
 
   double per_sequence() const { return tokens_per_second.mean / static_cast<double>(batch); }
   double step_seconds() const;                            // decode: of one token of every sequence
+  double read_speed(const MachinePeaks& peaks) const;     // around its runs, or the machine's
   double floor_seconds(const MachinePeaks& peaks) const;  // to read the bytes of a run; 0: unknown
   // The least time for the bytes, and for the multiplies and adds, over the time it took.
   double share_of_bandwidth(const MachinePeaks& peaks) const;

@@ -50,8 +50,7 @@ BenchReport latency_report(const std::vector<LatencyRecord>& records, const Mach
   Json objects = Json::array();
   for (const LatencyRecord& record : records) {
     const Spread& speed = record.tokens_per_second;
-    const double read =
-        record.read_bytes_per_s > 0 ? record.read_bytes_per_s : peaks.read_bytes_per_s;
+    const double read = record.read_speed(peaks);
     const double floor = record.share_of_bandwidth(peaks);
     const double peak = record.share_of_peak(peaks);
     const std::string name =

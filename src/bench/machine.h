@@ -67,8 +67,8 @@ MachinePeaks measure_machine(const Exec& exec, CeilingDetail detail = CeilingDet
 class ReadProbe {
  public:
   explicit ReadProbe(const Exec& exec);
-  double bytes_per_s()
-      const;  // of all threads, the median of a few passes: some hundredths of a second
+  // Of all threads: the median of a few passes, some hundredths of a second.
+  double bytes_per_s() const;
 
  private:
   const Exec* exec_;
