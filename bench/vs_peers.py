@@ -301,6 +301,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--what", default="tg,pp", help=",".join(KINDS))
     parser.add_argument("--threads", default="2")
+    parser.add_argument("--device", default="cpu", help="of ours; the peers run where they were built for")
     parser.add_argument("--tokens", default="512,128", metavar="PROMPT,GENERATED", help="of single sequences")
     parser.add_argument("--sequences", default=SEQUENCES, help="of the batches")
     parser.add_argument("--ingot-options", default="", help="added to ours, such as '--kernels avx2'")
@@ -313,7 +314,7 @@ def parse() -> argparse.Namespace:
     if not re.fullmatch(r"[1-9]\d*,[1-9]\d*", args.tokens):
         parser.error(f"--tokens wants two numbers such as 512,128, not '{args.tokens}'")
     args.tokens = [int(count) for count in args.tokens.split(",")]
-    args.ingot_options = args.ingot_options.split()
+    args.ingot_options = ["--device", args.device, *args.ingot_options.split()]
     for kind in args.what:
         if kind not in KINDS:
             parser.error(f"--what knows {', '.join(KINDS)}, not '{kind}'")

@@ -6,8 +6,9 @@
 
 One test after the other, racecheck takes most of an hour for the kernels. It slows them down by
 hundreds of times and leaves most of the GPU idle meanwhile, so that as many tests as there are
-cores take no longer than one. What a test printed is shown if it was not clean; a test that took
-longer than the limit was not.
+cores take no longer than one. A test that failed though the tool found nothing runs again, alone:
+some look at the memory that is free on the device, which their neighbours take and give back. What
+a test printed is shown if it was not clean; a test that took longer than the limit was not.
 """
 
 import argparse
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+
+DISTURBED = "failed, though the tool found nothing"
 
 
 def tests_of(program: str, pattern: str) -> list[str]:
@@ -43,7 +46,8 @@ def run(args, test: str) -> tuple[str, str, float]:
         return "not finished", (late.stdout or b"").decode(errors="replace"), time.monotonic() - start
     seconds = time.monotonic() - start
     if done.returncode != 0:
-        return f"ended with {done.returncode}", done.stdout, seconds
+        found_nothing = "SUMMARY: 0 " in done.stdout and "[  FAILED  ] 1 test" in done.stdout
+        return DISTURBED if found_nothing else f"ended with {done.returncode}", done.stdout, seconds
     if "[  SKIPPED ] 1 test" in done.stdout:
         return "skipped", done.stdout, seconds
     if "SUMMARY: 0 " not in done.stdout or "[  PASSED  ] 1 test" not in done.stdout:
@@ -67,14 +71,24 @@ def main() -> int:
         return 1
     outcomes: dict[str, int] = {}
     slowest = (0.0, "")
+    again = []
+
+    def count(test: str, outcome: str, text: str, seconds: float) -> None:
+        nonlocal slowest
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        slowest = max(slowest, (seconds, test))
+        if outcome not in ("clean", "skipped"):
+            print(f"{test}: {outcome} after {seconds:.0f} s\n{text[-3000:]}", flush=True)
+
     with ThreadPoolExecutor(args.jobs) as pool:
         started = {pool.submit(run, args, test): test for test in tests}
         for done in as_completed(started):
-            outcome, text, seconds = done.result()
-            outcomes[outcome] = outcomes.get(outcome, 0) + 1
-            slowest = max(slowest, (seconds, started[done]))
-            if outcome not in ("clean", "skipped"):
-                print(f"{started[done]}: {outcome} after {seconds:.0f} s\n{text[-3000:]}", flush=True)
+            if done.result()[0] == DISTURBED:
+                again.append(started[done])
+            else:
+                count(started[done], *done.result())
+    for test in again:
+        count(test, *run(args, test))
     bad = len(tests) - outcomes.get("clean", 0) - outcomes.get("skipped", 0)
     print(f"{args.tool}: {outcomes.get('clean', 0)} tests clean, {bad} not, {outcomes.get('skipped', 0)} skipped, "
           f"slowest {slowest[0]:.0f} s ({slowest[1]})")
