@@ -126,8 +126,9 @@ struct BlocksCore {
     for (int64_t t = 0; t < Tokens; ++t)
       sums[t] = _mm512_setzero_ps();
     for (int64_t block = 0; block < args.cols / kPackedColumns; ++block, ++x) {
-      const auto* scales = reinterpret_cast<const PackedScales*>(run);
       prefetch_run<Tokens, kRunBytes>(run, kScaleBytes, args.weights_ahead);
+      const ScaleLines<kScaleBytes> lines(run);
+      const auto* scales = reinterpret_cast<const PackedScales*>(lines.bytes);
       run += kScaleBytes;
       __m512i totals[Tokens];
       __m512i min_sums[Tokens];

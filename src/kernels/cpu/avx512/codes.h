@@ -160,6 +160,21 @@ template <int64_t Tokens, int64_t RunBytes>
   }
 }
 
+// The scales of a block, copied in order before its codes are read. Read where they are needed,
+// between runs of codes behind them, they keep the processor from seeing a stream: whole lines of
+// them leave a third of what memory gives, and half lines still cost Q8_0 3 %.
+template <int64_t Bytes>
+struct alignas(kLine) ScaleLines {
+  static_assert(Bytes % kLine == 0);
+  std::byte bytes[Bytes];
+
+  explicit ScaleLines(const std::byte* from) {
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < Bytes; i += kLine)
+      _mm512_store_si512(bytes + i, in_register(load_line(from + i)));
+  }
+};
+
 inline __m512i broadcast_4_bytes(const void* from) {
   int32_t value;
   __builtin_memcpy(&value, from, sizeof(value));

@@ -151,69 +151,61 @@ struct GroupsCore {
     return scale_group(sum, dot, x.scales[group], x.weighed[group], scale, min);
   }
 
-  // Where whole lines of scales are read in turn with the codes, the processor sees no stream and
-  // memory gives a third: they are copied in order at the beginning of a block.
-  struct alignas(64) Lines {
-    __m512i lines[8];
-  };
-  static constexpr bool kCopiesScales = Scales::kBytes == kLine;
-  static const std::byte* copy_scales(const std::byte* from, Lines& to) {
-#pragma GCC unroll 8
-    for (int64_t i = 0; i < 8; ++i)
-      to.lines[i] = load_line(from + i * kLine);
-    return reinterpret_cast<const std::byte*>(to.lines);
-  }
-
   template <int64_t Tokens>
   static void direct(const std::byte* panel, const LinearArgs& args, const Q8G32* x, int64_t stride,
                      float* out) {
     const std::byte* run = panel;
-    const std::byte* scales = nullptr;
-    const int64_t runs = runs_of(args);
-    [[maybe_unused]] Lines lines;
     __m512 sums[Tokens];
 #pragma GCC unroll 8
     for (int64_t t = 0; t < Tokens; ++t)
       sums[t] = _mm512_setzero_ps();
-    for (int64_t r = 0; r < runs; ++r, run += kRunBytes, scales += Scales::kBytes) {
-      if (r % 8 == 0) {
-        scales = run;
-        prefetch_run<Tokens, kRunBytes>(run, kScaleBytes, args.weights_ahead);
-        if constexpr (kCopiesScales) scales = copy_scales(run, lines);
-        run += kScaleBytes;
-      }
-      __m512i codes[kRunCodes];
-      prefetch_run<Tokens, kRunBytes>(run, kRunBytes, args.weights_ahead);
-      read(run, codes);
-      __m512 scale[kParts];
-#pragma GCC unroll 2
-      for (int64_t part = 0; part < kParts; ++part)
-        scale[part] = Scales::scales(scales + part * 16);
-      const __m512 min = Scales::mins(scales);
-      const int64_t group = r % 8;
-      const Q8G32* block = x + r / 8;
-#pragma GCC unroll 8
-      for (int64_t t = 0; t < Tokens; ++t) {
-        const Q8G32& in = block[t * stride];
-        __m512i dot = start(in, group, min);
-        __m512i first = dot;
-        if constexpr (kParts == 2) {
-          first = start_first(in, group);
-          dot = _mm512_sub_epi32(dot, first);
-        }
-#pragma GCC unroll 16
-        for (int64_t i = 0; i < kRunCodes; ++i) {
-          if (kHasLow && i == 8) dot = after_high(dot);
-          const __m512i four = broadcast_4_bytes(in.codes + group * 32 + 4 * (i % 8));
-          __m512i& part = kParts == 2 && i < kPartCodes ? first : dot;
-          part = _mm512_dpbusd_epi32(part, codes[i], four);
-        }
-        if constexpr (kParts == 2) sums[t] = finish_group(sums[t], first, in, group, scale[0], min);
-        sums[t] = finish_group(sums[t], dot, in, group, scale[kParts - 1], min);
+    const int64_t blocks = (args.cols + kPackedColumns - 1) / kPackedColumns;
+    for (int64_t block = 0; block < blocks; ++block, ++x) {
+      prefetch_run<Tokens, kRunBytes>(run, kScaleBytes, args.weights_ahead);
+      const ScaleLines<kScaleBytes> lines(run);
+      const std::byte* scales = lines.bytes;
+      run += kScaleBytes;
+      const int64_t groups = groups_of(args, block);
+      for (int64_t group = 0; group < groups;
+           ++group, run += kRunBytes, scales += Scales::kBytes) {
+        __m512i codes[kRunCodes];
+        prefetch_run<Tokens, kRunBytes>(run, kRunBytes, args.weights_ahead);
+        read(run, codes);
+        add_run<Tokens>(codes, scales, x, stride, group, sums);
       }
     }
     for (int64_t t = 0; t < Tokens; ++t)
       _mm512_store_ps(out + t * 16, sums[t]);
+  }
+  template <int64_t Tokens>
+  [[gnu::always_inline]] static void add_run(const __m512i (&codes)[kRunCodes],
+                                             const std::byte* scales, const Q8G32* x,
+                                             int64_t stride, int64_t group,
+                                             __m512 (&sums)[Tokens]) {
+    __m512 scale[kParts];
+#pragma GCC unroll 2
+    for (int64_t part = 0; part < kParts; ++part)
+      scale[part] = Scales::scales(scales + part * 16);
+    const __m512 min = Scales::mins(scales);
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < Tokens; ++t) {
+      const Q8G32& in = x[t * stride];
+      __m512i dot = start(in, group, min);
+      __m512i first = dot;
+      if constexpr (kParts == 2) {
+        first = start_first(in, group);
+        dot = _mm512_sub_epi32(dot, first);
+      }
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kRunCodes; ++i) {
+        if (kHasLow && i == 8) dot = after_high(dot);
+        const __m512i four = broadcast_4_bytes(in.codes + group * 32 + 4 * (i % 8));
+        __m512i& part = kParts == 2 && i < kPartCodes ? first : dot;
+        part = _mm512_dpbusd_epi32(part, codes[i], four);
+      }
+      if constexpr (kParts == 2) sums[t] = finish_group(sums[t], first, in, group, scale[0], min);
+      sums[t] = finish_group(sums[t], dot, in, group, scale[kParts - 1], min);
+    }
   }
 
   static int64_t groups_of(const LinearArgs& args, int64_t block) {
